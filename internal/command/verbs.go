@@ -35,8 +35,8 @@ func whyCommand(env Env) *cobra.Command {
 		Use:   "why PROVIDER [DIR…]",
 		Short: "Say what holds a provider, and what would let it go on",
 		Long: `why says for a provider, such as aws, where each constraint on it is, which one
-holds it below the newest release, and the smallest thing that a person could do
-about that. It changes nothing. To know what another release of a module allows,
+holds it below the newest release, which rule does, and the smallest change that
+would help. It needs no lock file. It changes nothing. To know what another release of a module allows,
 it reads that release and what this calls: two packages at most for each module
 that holds the provider.` + directories,
 		RunE: func(cmd *cobra.Command, words []string) error {

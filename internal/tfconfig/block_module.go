@@ -31,8 +31,8 @@ type callArgument struct {
 	written string
 }
 
-// callArgument is an argument of a call with its file; nil if it is missing.
-func (d *decoder) callArgument(attr *hcl.Attribute) *callArgument {
+// decodeCallArgument is an argument of a call with its file; nil if it is missing.
+func decodeCallArgument(d *decoder, attr *hcl.Attribute) *callArgument {
 	if attr == nil {
 		return nil
 	}
@@ -70,7 +70,7 @@ func decodeCall(d *decoder, f *file, block *hcl.Block) {
 	content, rest, diags := block.Body.PartialContent(callSchema)
 	d.hcl(diags)
 	attrs := content.Attributes
-	c.source, c.version = d.callArgument(attrs["source"]), d.callArgument(attrs["version"])
+	c.source, c.version = decodeCallArgument(d, attrs["source"]), decodeCallArgument(d, attrs["version"])
 	if evaluatesEarly(d.tool) {
 		c.Args, _ = rest.JustAttributes()
 	}

@@ -64,7 +64,7 @@ func decodeStackFile(src []byte, d *decoder) file {
 			d.errorf(block.DefRange, "missing required argument: the stack has no source")
 			continue
 		}
-		f.calls = append(f.calls, ModuleCall{Place: d.placeOf(block.DefRange), Name: block.Labels[0], source: d.callArgument(attrs["source"]), version: d.callArgument(attrs["version"]), Stack: true})
+		f.calls = append(f.calls, ModuleCall{Place: d.placeOf(block.DefRange), Name: block.Labels[0], source: decodeCallArgument(d, attrs["source"]), version: decodeCallArgument(d, attrs["version"]), Stack: true})
 	}
 	return f
 }

@@ -91,7 +91,7 @@ func decodeRun(d *decoder, f *file, block *hcl.Block, name string) {
 		attrs := d.content(inner.Body, runModuleSchema).Attributes
 		run := ModuleCall{
 			Place: d.placeOf(inner.DefRange), Name: name,
-			source: d.callArgument(attrs["source"]), version: d.callArgument(attrs["version"]),
+			source: decodeCallArgument(d, attrs["source"]), version: decodeCallArgument(d, attrs["version"]),
 		}
 		if evaluatesEarly(d.tool) {
 			for _, variables := range blocks.OfType("variables") {

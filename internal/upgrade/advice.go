@@ -155,14 +155,14 @@ func advised(roots []root, choices [][]chosen, b behaviour) [][]chosen {
 	}
 	all := slices.Clone(choices)
 	for i, r := range roots {
-		if !slices.ContainsFunc(choices[i], chosen.wantsAdvice) {
+		if !slices.ContainsFunc(choices[i], wantsAdvice) {
 			continue
 		}
 		a := newAdviser(r, choices[i], b)
 		all[i] = slices.Clone(choices[i])
 		for n, c := range choices[i] {
-			if c.wantsAdvice() {
-				all[i][n] = c.with(a.advice(c))
+			if wantsAdvice(c) {
+				all[i][n] = withAdvice(c, a.advice(c))
 			}
 		}
 	}
@@ -170,12 +170,12 @@ func advised(roots []root, choices [][]chosen, b behaviour) [][]chosen {
 }
 
 // wantsAdvice reports whether a change of the configuration could help the provider.
-func (c chosen) wantsAdvice() bool {
+func wantsAdvice(c chosen) bool {
 	return problem.Coded(c.err, problem.CodeNoVersion) || slices.ContainsFunc(c.held, func(h Held) bool { return h.By.Reason == HeldByConstraint })
 }
 
-// with is the choice with this advice.
-func (c chosen) with(a Advice) chosen {
+// withAdvice is the choice with this advice.
+func withAdvice(c chosen, a Advice) chosen {
 	if problem.Coded(c.err, problem.CodeNoVersion) {
 		if text := a.String(); text != "" {
 			err := &problem.Error{Problem: problem.Of(c.err)}

@@ -191,6 +191,73 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
+// TestAdviceIsAPlanOfAllProviders holds that a change is advised only if every provider of
+// the root module has a version with it. b has the same releases as a.
+func TestAdviceIsAPlanOfAllProviders(t *testing.T) {
+	t.Parallel()
+	listed := func(lines ...string) *scan.ModuleVersions {
+		v := &scan.ModuleVersions{}
+		for _, line := range lines { // VERSION A B
+			words := strings.Fields(line)
+			m := scan.ListedModule{Path: "."}
+			for i, name := range []string{"a", "b"} {
+				m.Providers = append(m.Providers, scan.ListedProvider{Name: name, Source: "hashicorp/" + name, Constraints: constraints(t, words[1+i]), Valid: true})
+			}
+			v.Releases = append(v.Releases, scan.ModuleRelease{Version: words[0], Modules: []scan.ListedModule{m}})
+		}
+		return v
+	}
+	for name, tt := range map[string]struct {
+		call     string // the constraint of the call
+		versions *scan.ModuleVersions
+		b        string // the root module's own constraint on b
+		rule     string // what a rule allows of b
+		want     string
+	}{
+		"nobody minds":                  {"~> 1.1", listed("1.1.0 <2 <2", "2.0.0 >=1 >=1"), "", "", "change ~> 1.1 to ~> 2.0"},
+		"another term must change":      {"~> 1.1", listed("1.1.0 <2 <2", "2.0.0 >=2 >=2"), "~> 1.0", "", "change ~> 1.1 to ~> 2.0, change ~> 1.0 to ~> 2.0"},
+		"the next release of it":        {"1.1.0", listed("1.1.0 <2 <2", "1.2.0 >=2 >3", "2.0.0 >=2 >=2"), "", "", "change 1.1.0 to 2.0.0"},
+		"what the new range selects":    {"~> 1.1.0", listed("1.1.0 <2 <2", "1.2.0 >=2 >=1", "1.2.1 >=2 >3", "1.3.0 >=2 >=1"), "", "", "change ~> 1.1.0 to ~> 1.3.0"},
+		"several terms in a call":       {">= 1, < 2", listed("1.1.0 <2 <2", "2.0.0 >=1 >=1"), "", "", "change >= 1, < 2 to >= 1, < 3.0.0"},
+		"a spelling of an exact one":    {"= 1.1.0", listed("1.1.0 <2 <2", "2.0.0 >=1 >=1"), "", "", "change = 1.1.0 to = 2.0.0"},
+		"nothing is left of the other":  {"~> 1.1", listed("1.1.0 <2 <2", "2.0.0 >=2 >3"), "", "", "clash"},
+		"a rule would be overruled":     {"~> 1.1", listed("1.1.0 <2 <2", "2.0.0 >=2 >=2"), "", "< 2", "clash"},
+		"an older release of it helps":  {"~> 1.1", listed("1.1.0 <2 <2", "2.0.0 <2.5 >=1"), "", "", "change ~> 1.1 to ~> 2.0"},
+		"a list without a newer answer": {"~> 1.1", listed("1.1.0 <2 <2", "2.0.0 <2 <2"), "", "", "none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := module(t, nil, nil)
+			in := scan.Term{Constraint: constraints(t, "< 2").Terms()[0], Module: "m", Place: problem.Place{Package: "acme/m/x", Path: "main.tf", Line: 3}}
+			m.Tree.Requirements = []scan.Requirement{{Addr: addr("a"), Terms: []scan.Term{in}}, {Addr: addr("b"), Terms: []scan.Term{in}}}
+			if tt.b != "" {
+				own := scan.Term{Constraint: constraints(t, tt.b).Terms()[0], Place: problem.Place{Path: "main.tf", Line: 9}}
+				m.Tree.Requirements[1].Terms = append(m.Tree.Requirements[1].Terms, own)
+			}
+			m.Tree.Fetched = []scan.Fetched{{Module: "m", Source: "acme/m/x", Version: "1.1.0", Dir: ".", Versions: tt.versions, Call: scan.Call{Source: "acme/m/x", Version: tt.call, Versioned: true}}}
+			releases := map[string][]string{"1.0.0": two, "1.1.0": two, "2.0.0": two, "2.5.0": two}
+			opts := Options{Platforms: linux}
+			if tt.rule != "" {
+				opts.Policy.Rules = []policy.Rule{{Allow: allowing(t, tt.rule), Where: policy.Where{Providers: patterns("b")}}}
+			}
+			r := Plan(t.Context(), &offer{releases: map[string]map[string][]string{"a": releases, "b": releases}}, modules(m), opts)[0]
+			var got []string
+			for _, h := range r.Selections[0].Held {
+				for _, m := range h.Help.Measures {
+					from, to := m.Change()
+					got = append(got, fmt.Sprintf("change %s to %s", from, to))
+					if !h.Help.Helps() {
+						got = []string{string(m.Kind)}
+					}
+				}
+			}
+			if said := strings.Join(got, ", "); said != tt.want {
+				t.Errorf("the advice is %q, want %q", said, tt.want)
+			}
+		})
+	}
+}
+
 // TestAdviceReadsPathsFromTheTopOfTheModule holds that the paths of a registry's list begin
 // at the top of the module, for every directory that a call can lead to.
 func TestAdviceReadsPathsFromTheTopOfTheModule(t *testing.T) {

@@ -2,7 +2,6 @@ package upgrade
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -18,7 +17,7 @@ import (
 
 // The bounds of a search for advice. Each trial plans the providers whose terms change.
 const (
-	mostTargets   = 4 // releases of the provider to aim at
+	mostTargets   = 6 // releases of the provider to aim at
 	mostReleases  = 2 // releases of each module to try
 	mostObstacles = 4 // providers to mend, one after the other
 	mostMeasures  = 6 // changes that people are asked to make together
@@ -107,42 +106,67 @@ func (a adviser) terms() map[provider.Addr][]scan.Term {
 
 // targets are the releases to aim at: newer than the selected one, and not held by a rule.
 // They are sorted from the newest; if the provider has no version at all, those for which
-// the fewest places must change come first. Of the releases that the same places exclude,
-// only the newest is one, or the newest of each major version if a module excludes it. If the rules hold every release, rule is the hold of the newest.
+// the fewest places must change come first. Of the releases that the same terms exclude, only
+// the newest is one. If one of these is a module's, it is the newest of each major version,
+// and then the oldest: another release of the module may allow only a part of it. If the
+// rules hold every release, rule is the hold of the newest.
 func (a adviser) targets(c chosen, terms []scan.Term) (targets []provider.Version, rule policy.Hold) {
-	type target struct {
-		version provider.Version
-		holders int
-	}
 	newer := collect.Those(c.offered.releases, func(r provider.Release) bool { return r.Version.Prerelease == "" && r.Version.Precedence(c.to) > 0 })
 	slices.SortFunc(newer, func(r, s provider.Release) int { return s.Version.Precedence(r.Version) })
-	var all []target
-	seen := map[string]bool{}
+	var of collect.Set[exclusion]
+	oldest := map[exclusion]provider.Version{}
 	for _, r := range newer {
 		if hold := c.applied.Judge(r); hold.Reason != "" {
 			rule = cmp.Or(rule, hold)
 			continue
 		}
-		places := ""
-		holders := a.holders(terms, r.Version)
-		for _, h := range holders {
-			places += fmt.Sprintf("%s %s %s\n", h.terms[0].Module, h.terms[0].Place, h.terms[0].Constraint)
-			if h.call != nil { // other releases of the module may allow an older major version
-				places += fmt.Sprintln(r.Version.Major)
-			}
+		e := a.excluding(terms, r.Version)
+		if e.terms == "" && c.err == nil {
+			continue
 		}
-		if !seen[places] && (len(holders) > 0 || c.err != nil) {
-			all = append(all, target{r.Version, len(holders)})
+		if of.Add(e); oldest[e].IsZero() {
+			targets = append(targets, r.Version)
 		}
-		seen[places] = true
+		oldest[e] = r.Version
+	}
+	for _, e := range of.List {
+		if e.fetched && !slices.Contains(targets, oldest[e]) {
+			targets = append(targets, oldest[e])
+		}
 	}
 	if c.err != nil {
-		slices.SortStableFunc(all, func(t, u target) int { return cmp.Compare(t.holders, u.holders) })
+		slices.SortStableFunc(targets, func(v, w provider.Version) int {
+			return cmp.Compare(len(a.holders(terms, v)), len(a.holders(terms, w)))
+		})
 	}
-	if len(all) > 0 {
+	if len(targets) > 0 {
 		rule = policy.Hold{}
 	}
-	return collect.Mapped(all[:min(len(all), mostTargets)], func(t target) provider.Version { return t.version }), rule
+	return targets[:min(len(targets), mostTargets)], rule
+}
+
+// exclusion is what excludes a release.
+type exclusion struct {
+	terms   string // the indexes of the excluding terms
+	fetched bool   // one of them is of a fetched module
+	major   int64  // of the release, if fetched
+}
+
+// excluding is what excludes a release.
+func (a adviser) excluding(terms []scan.Term, v provider.Version) exclusion {
+	var e exclusion
+	which := make([]byte, 0, len(terms))
+	for i, t := range terms {
+		if excludes(t, v) {
+			which = append(which, byte(i), byte(i>>8))
+			e.fetched = e.fetched || fetchedOn(a.fetched, t.Module, outermost) != nil
+		}
+	}
+	if e.fetched {
+		e.major = v.Major
+	}
+	e.terms = string(which)
+	return e
 }
 
 // reach tries to make the version possible, with the nth release of each module that helps.
@@ -353,7 +377,7 @@ func edit(t scan.Term, all []scan.Term, v provider.Version) Measure {
 	}
 	m.Kind, m.Becomes = MeasureEdit, t.Constraint.Raised(v)
 	alone := !slices.ContainsFunc(all, func(u scan.Term) bool { return u.Place == t.Place && u.Constraint != t.Constraint })
-	lowers := t.Constraint.Op != provider.Not
+	lowers := t.Constraint.Op != provider.Not   // it was a lower bound
 	if m.Becomes.Op == 0 && (alone || lowers) { // else nothing would be left between the quotes, or no lower bound
 		m.Becomes = provider.Term{Op: provider.AtLeast, Bound: v}
 	}

@@ -27,10 +27,10 @@ func examine(modules []scan.RootModule, choices [][]chosen, b behaviour, world r
 		t.instead, t.over = map[ToolCall]readRelease{}, reads == mostRereads
 		for i, choice := range choices {
 			all[i] = collect.Mapped(choice, func(c chosen) chosen {
-				if !c.wantsAdvice() {
+				if !wantsAdvice(c) {
 					return c
 				}
-				return c.with(advisers[i].advice(c))
+				return withAdvice(c, advisers[i].advice(c))
 			})
 		}
 		if len(t.instead) == 0 {
@@ -79,7 +79,7 @@ func (t *trials) advisers(choices [][]chosen, b behaviour) []adviser {
 	roots := make([]root, len(choices))
 	others := make([][]*wanted, len(choices))
 	for i, choice := range choices {
-		if !slices.ContainsFunc(choice, chosen.wantsAdvice) {
+		if !slices.ContainsFunc(choice, wantsAdvice) {
 			continue
 		}
 		roots[i] = want(t.modules[i], whole)
