@@ -8,7 +8,8 @@ func TestRules(t *testing.T) {
 		name          ToolName
 		version, want string
 	}{
-		{Terraform, "1.4.7", "0.0.0"},
+		{Terraform, "1.2.9", "0.0.0"},
+		{Terraform, "1.4.7", "1.3.0"},
 		{Terraform, "1.5.0", "1.5.0"},
 		{Terraform, "1.8.5", "1.6.0"},
 		{Terraform, "1.9.0", "1.9.0"}, // where a rule ends

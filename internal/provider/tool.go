@@ -164,6 +164,9 @@ const (
 	// ConstRequirements evaluates constant variables and locals in the source and the
 	// version of required_providers.
 	ConstRequirements
+	// NoExperiments refuses the argument experiments, whatever its value. Only alpha
+	// releases admit it.
+	NoExperiments
 )
 
 // span is a half-open range of releases; a zero until has no end.
@@ -202,6 +205,7 @@ var features = map[Feature]map[ToolName]span{
 	SymbolLibraries:      {OpenTofu: {since: release(1, 13)}},
 	UnorderedModules:     {Terraform: {since: release(1, 15)}},
 	ConstRequirements:    {Terraform: {since: release(1, 17)}},
+	NoExperiments:        {Terraform: {since: release(1, 3)}, OpenTofu: {since: release(1, 6), until: release(1, 12)}},
 }
 
 func release(major, minor int64) Version { return Version{Major: major, Minor: minor} }

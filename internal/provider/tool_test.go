@@ -65,6 +65,7 @@ func TestHas(t *testing.T) {
 		{"SymbolLibraries", SymbolLibraries, never, map[string]bool{"1.12.6": false, "1.13.0": true}},
 		{"UnorderedModules", UnorderedModules, map[string]bool{"1.14.9": false, "1.15.0": true}, never},
 		{"ConstRequirements", ConstRequirements, map[string]bool{"1.16.0": false, "1.17.0": true}, never},
+		{"NoExperiments", NoExperiments, map[string]bool{"1.2.9": false, "1.3.0": true, "1.17.0": true}, map[string]bool{"1.6.0": true, "1.11.9": true, "1.12.0": false}},
 	} {
 		for name, releases := range map[ToolName]map[string]bool{Terraform: tt.terraform, OpenTofu: tt.opentofu} {
 			for v, want := range releases {

@@ -38,6 +38,13 @@ func decodeTerraform(d *decoder, f *file, block *hcl.Block) {
 			f.rootOnly = true
 		}
 	}
+	// Its value does not count: even an empty list is refused [terraform 1.3
+	// internal/configs/experiments.go].
+	if attr, ok := content.Attributes["experiments"]; ok && d.tool.Has(provider.NoExperiments) {
+		d.errorf(attr.NameRange, "the argument experiments is for alpha releases of %s alone", d.tool.Name.Title())
+		last := &d.Diags[len(d.Diags)-1]
+		last.Code, last.Hint = UnknownPart, "remove it, with any value"
+	}
 	attr, ok := content.Attributes["required_version"]
 	// A block in a .tf file may be for Terraform alone [cases 131, 132].
 	if !ok || d.tool.Has(provider.LanguageBlocks) && !forOpenTofu(d.file.Path) {
