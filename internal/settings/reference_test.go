@@ -41,7 +41,7 @@ var examples = map[string]string{
 	"hashes-from":                "both",
 	"hash-source":                "opentofu",
 	"verify.accept-re-released":  `["hashicorp/aws@5.31.0"]`,
-	"verify.signers":             `{"hashicorp/*": [34365D9472D7468F]}`,
+	"verify.signers":             `{"hashicorp/*": [C874011F0AB405110D02105534365D9472D7468F]}`,
 	"registries":                 "\n  registry.example.com:\n    token-env: RELOCK_TOKEN_EXAMPLE",
 	"unreadable-modules":         "preserve",
 	"terragrunt.environments":    "\n    - name: staging\n      env: {ENVIRONMENT: staging}\n    - name: production\n      env: {ENVIRONMENT: production}\n      features: {new_network: true}\n      directories: [\"live/**\"]",
