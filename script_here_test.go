@@ -88,7 +88,7 @@ func here(ts *testscript.TestScript, args []string) command.Env {
 		Home:     ts.Getenv("HOME"),
 		CacheDir: cache,
 		GOOS:     runtime.GOOS,
-		Build:    command.Stamp(cmp.Or(ts.Getenv("BUILD_VERSION"), version), commit, info),
+		Build:    command.Stamp(cmp.Or(ts.Getenv("BUILD_VERSION"), version), cmp.Or(ts.Getenv("BUILD_COMMIT"), commit), info),
 		Now:      time.Now(),
 		Clock:    sceneOf(ts).clock(),
 	}

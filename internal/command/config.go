@@ -48,12 +48,13 @@ files alone, and replaces no file.`,
 			if err != nil {
 				return err
 			}
+			content := settings.Init(found, env.Build.revision())
 			if stdout {
-				_, err := env.Stdout.Write(settings.Init(found))
+				_, err := env.Stdout.Write(content)
 				return err
 			}
 			name := filepath.Join(root, filepath.FromSlash(settings.FileNames[0]))
-			err = file.Replace(name, settings.Init(found), file.Options{Mode: 0o644, Parents: 0o755, Was: &file.Was{Missing: true}})
+			err = file.Replace(name, content, file.Options{Mode: 0o644, Parents: 0o755, Was: &file.Was{Missing: true}})
 			if err != nil {
 				return fmt.Errorf("writing %s: %w", settings.FileNames[0], file.Cause(err))
 			}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -89,7 +88,8 @@ func runSetup(ctx context.Context, env Env, o setupOptions) error {
 	for _, w := range advice.Files {
 		fmt.Fprintln(env.Stdout, "wrote", d.Named(w.Path))
 	}
-	fmt.Fprintln(env.Stdout, "\nrelock check --summary:")
+	fmt.Fprintln(env.Stdout, "\nThe check downloads each package of a newer release that it does not know yet. An interrupt ends it: the workflow is written.")
+	fmt.Fprintln(env.Stdout, "relock check --summary:")
 	result := showCheck(ctx, atTop, from, s)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -101,6 +101,9 @@ func runSetup(ctx context.Context, env Env, o setupOptions) error {
 // discover returns what the disk says of the repository whose working tree is at top.
 func discover(env Env, top string) (d setup.Discovered, notices []problem.Problem, err error) {
 	d = setup.Discovered{Server: env.server(), Repository: env.runtime().Repository()}
+	if err := setup.Serverless(env.runtime().ServerURL()); err != nil {
+		return d, nil, err
+	}
 	d.Others = d.Repository != "" // the remotes may name another one
 	if d.Others {
 		err = setup.Nameless(d.Repository)
@@ -128,6 +131,9 @@ func discover(env Env, top string) (d setup.Discovered, notices []problem.Proble
 		d.Up = filepath.ToSlash(up)
 	}
 	d.Running = workflowsIn(top, setup.RunsRelock)
+	if info, err := os.Lstat(filepath.Join(top, setup.AtlantisFile)); err == nil && info.Mode().IsRegular() {
+		d.Atlantis = true
+	}
 	d.Bots, err = botsIn(top)
 	return d, notices, err
 }
@@ -235,17 +241,20 @@ func showCheck(ctx context.Context, env Env, from settings.Sources, s settings.S
 // ownRepository is the repository whose tags are the releases of relock.
 const ownRepository = "https://github.com/relock-dev/relock"
 
-// releaseVersion matches the version of a release, and no pseudo-version of Go.
-var releaseVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$`)
-
 // releaseOf returns the release of this program. The program cannot know the commit of its
 // tag, because that commit holds the program's checksum. So releaseOf asks the repository.
 // If the repository does not answer, the workflows name the tag. A version without a tag is
-// no release.
+// no release. Then the workflows name the commit of the build, or v1 if that is unknown.
 func releaseOf(ctx context.Context, env Env, s settings.Settings) setup.OwnRelease {
-	version := env.Build.Version
-	if !releaseVersion.MatchString(version) {
-		return setup.OwnRelease{}
+	version, built := env.Build.Version, setup.OwnRelease{Commit: env.Build.commit()}
+	if !env.Build.released() {
+		if built.Commit == "" {
+			warn(env, []problem.Problem{{
+				Code: problem.CodeSettings, Severity: problem.SeverityWarning, Message: "nothing says which commit of relock this build is: the workflows name the newest release, v1",
+				Hint: "use a build whose commit relock version prints, or write relock-dev/relock@COMMIT into the workflows",
+			}})
+		}
+		return built
 	}
 	commit, err := tagOf(ctx, env, s, "v"+version)
 	switch {
@@ -255,10 +264,14 @@ func releaseOf(ctx context.Context, env Env, s settings.Settings) setup.OwnRelea
 			Hint: "a tag can be moved; Dependabot and Renovate can replace it by its commit",
 		}})
 	case commit == "":
+		named := "the newest one, v1"
+		if built.Commit != "" {
+			named = "the commit of this build"
+		}
 		warn(env, []problem.Problem{{
-			Code: problem.CodeSettings, Severity: problem.SeverityWarning, Message: fmt.Sprintf("relock has no release v%s: the workflows name the newest one, v1", version),
+			Code: problem.CodeSettings, Severity: problem.SeverityWarning, Message: fmt.Sprintf("relock has no release v%s: the workflows name %s", version, named),
 		}})
-		return setup.OwnRelease{}
+		return built
 	}
 	return setup.OwnRelease{Version: version, Commit: commit}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"regexp"
 	"runtime/debug"
 	"strings"
 
@@ -43,6 +44,26 @@ func Stamp(version, commit string, info *debug.BuildInfo) Build {
 		Commit:  commit,
 		With:    strings.TrimSpace(info.GoVersion + " " + strings.Trim(set["GOOS"]+"/"+set["GOARCH"], "/")),
 	}
+}
+
+// wholeCommit matches the beginning of a build's commit. GitHub takes no shorter one.
+var wholeCommit = regexp.MustCompile(`^[0-9a-f]{40}\b`)
+
+// commit is the whole commit of the build, without the remark; empty if it is unknown.
+func (b Build) commit() string { return wholeCommit.FindString(b.Commit) }
+
+// released reports whether the version is that of a release, and no pseudo-version of Go.
+func (b Build) released() bool { return releaseVersion.MatchString(b.Version) }
+
+var releaseVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$`)
+
+// revision is a revision of relock with the files of this build: its commit, or the newest
+// release's tag.
+func (b Build) revision() string {
+	if b.released() {
+		return "v1"
+	}
+	return cmp.Or(b.commit(), "main")
 }
 
 // String is the answer of relock version.

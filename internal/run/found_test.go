@@ -126,8 +126,8 @@ func TestFoundTellsOfToolsAndPlatforms(t *testing.T) {
 		})
 	}
 	found, err = Found(context.Background(), many)
-	if lines := strings.Count(string(settings.Init(found)), "\n"); err != nil || lines > 20 {
-		t.Errorf("40 releases make %d lines, want at most 20: %v\n%s", lines, err, settings.Init(found))
+	if lines := strings.Count(string(settings.Init(found, "v1")), "\n"); err != nil || lines > 20 {
+		t.Errorf("40 releases make %d lines, want at most 20: %v\n%s", lines, err, settings.Init(found, "v1"))
 	}
 	for key, want := range map[string]string{"tool": ", 37 other releases in 37.", "platforms": ", for fewer in 24."} {
 		if !strings.Contains(found.Notes[key], want) {

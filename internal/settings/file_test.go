@@ -672,7 +672,7 @@ func contains(list []any, value any) bool {
 }
 
 func FuzzParseFile(f *testing.F) {
-	f.Add(settings.Init(settings.Found{}))
+	f.Add(settings.Init(settings.Found{}, "v1"))
 	f.Add([]byte(everyKey))
 	for _, tt := range refusedFiles {
 		if len(tt.src) < 1000 {

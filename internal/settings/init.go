@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/collect"
@@ -20,21 +21,22 @@ type Found struct {
 type FoundGroup struct{ Name, Directories string }
 
 // Where a file to start from leads its reader: the description of the file for editors,
-// as the latest release has it, and the meaning of every setting.
+// as a revision of relock has it, and the meaning of every setting.
 const (
-	schemaURL   = "https://raw.githubusercontent.com/relock-dev/relock/v1/docs/relock.schema.json"
+	schemaURL   = "https://raw.githubusercontent.com/relock-dev/relock/%s/docs/relock.schema.json"
 	settingsURL = "https://github.com/relock-dev/relock/blob/main/docs/configuration.md"
 )
 
 // Init returns a first configuration file. Only its version takes effect, so that a person
 // who commits the file changes nothing. The facts about the repository are in comments. All
-// other settings are in the document and in the schema that the file names.
+// other settings are in the document and in the schema that the file names. The schema is
+// that of a revision of relock: a tag, a branch or a commit.
 //
 // A comment in words begins with "# " and a word. A line that can be uncommented begins
 // with the number sign only, as in sshd_config.
-func Init(found Found) []byte {
+func Init(found Found, revision string) []byte {
 	var b strings.Builder
-	b.WriteString("# yaml-language-server: $schema=" + schemaURL + "\n")
+	b.WriteString("# yaml-language-server: $schema=" + fmt.Sprintf(schemaURL, revision) + "\n")
 	b.WriteString("# Settings: " + settingsURL + "\n")
 	for _, key := range []string{"include", "tool", "platforms"} {
 		if note := found.Notes[key]; note != "" {

@@ -26,11 +26,11 @@ func TestInitChangesNothing(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]settings.Found{"nothing_found": {}, "much_found": found} {
 		t.Run(name, func(t *testing.T) {
-			values := file(t, string(settings.Init(f)))
+			values := file(t, string(settings.Init(f, "v1")))
 			if len(values) != 1 || values.Text("version") != "1" {
 				t.Errorf("the starting file sets %v, want the version alone", values)
 			}
-			if err := validate(t, settings.Init(f)); err != nil {
+			if err := validate(t, settings.Init(f, "v1")); err != nil {
 				t.Error(err)
 			}
 		})
@@ -40,14 +40,14 @@ func TestInitChangesNothing(t *testing.T) {
 // inForce is the starting file with all of its lines taken into force.
 func inForce(f settings.Found) string {
 	off := regexp.MustCompile(`(?m)^#([^ ]|  )`)
-	return off.ReplaceAllString(string(settings.Init(f)), "$1")
+	return off.ReplaceAllString(string(settings.Init(f, "v1")), "$1")
 }
 
 // A person who reads the file for the first time looks at no more than a screen of it.
 func TestInitIsShort(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]settings.Found{"nothing_found": {}, "much_found": found} {
-		text := string(settings.Init(f))
+		text := string(settings.Init(f, "v1"))
 		if lines := strings.Count(text, "\n"); lines > 20 {
 			t.Errorf("%s: the starting file has %d lines, want at most 20:\n%s", name, lines, text)
 		}
@@ -58,7 +58,7 @@ func TestInitIsShort(t *testing.T) {
 // of this repository.
 func TestInitLeadsToTheRest(t *testing.T) {
 	t.Parallel()
-	text := string(settings.Init(settings.Found{}))
+	text := string(settings.Init(settings.Found{}, "v1"))
 	if !strings.HasPrefix(text, "# yaml-language-server: $schema=https://") {
 		t.Errorf("the first line names no schema:\n%s", text)
 	}
@@ -89,7 +89,7 @@ func TestInitOffersWhatWasFound(t *testing.T) {
 	if diff := cmp.Diff(found.Groups, groups); diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)
 	}
-	text := string(settings.Init(found))
+	text := string(settings.Init(found, "v1"))
 	for _, note := range found.Notes {
 		if !strings.Contains(strings.ReplaceAll(text, "\n# ", " "), "Found here: "+note) {
 			t.Errorf("the starting file lacks the note %q", note)

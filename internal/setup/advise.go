@@ -26,6 +26,7 @@ type Discovered struct {
 	Branches worktree.Branches
 	Roots    settings.Found
 	Bots     []Bot
+	Atlantis bool // it has a configuration file of Atlantis
 	// Running holds the paths of workflows that run relock already.
 	Running []string
 	Release OwnRelease
@@ -35,10 +36,10 @@ type Discovered struct {
 	Up string
 }
 
-// OwnRelease is the release of this program. It is the zero value for a development build.
+// OwnRelease is the release of this program.
 type OwnRelease struct {
-	Version string // as in 1.2.3
-	Commit  string // the commit of the release's tag; empty if unknown
+	Version string // as in 1.2.3; empty for a build that is none
+	Commit  string // the commit of the release's tag, or of the build; empty if unknown
 }
 
 // Guidance is what to write, what to say before that, and what to do afterwards.
@@ -72,6 +73,9 @@ func Advise(d Discovered) Guidance {
 	for _, bot := range d.Bots {
 		a.Found = append(a.Found, bot.advice())
 	}
+	if d.Atlantis {
+		a.Found = append(a.Found, atlantisLines...)
+	}
 	if len(d.Running) > 0 {
 		a.Found = append(a.Found, "Workflows: relock runs already in "+strings.Join(d.Running, ", ")+". Check that no two of them open pull requests.")
 	}
@@ -89,6 +93,8 @@ var cronMinute = regexp.MustCompile(`(cron: ")\d+( )`)
 // one in which GitHub is late [docs.github.com, "Events that trigger workflows", schedule].
 func (d Discovered) adapted(text string) string {
 	switch r := d.Release; {
+	case r.Commit != "" && r.Version == "":
+		text = strings.ReplaceAll(text, latest, "relock-dev/relock@"+r.Commit+"\n")
 	case r.Commit != "":
 		text = strings.ReplaceAll(text, latest, "relock-dev/relock@"+r.Commit+" # v"+r.Version+"\n")
 	case r.Version != "":

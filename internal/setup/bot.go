@@ -38,6 +38,16 @@ var ofRelock = regexp.MustCompile(`(?m)^[^#\n]*uses["']?\s*:\s*["']?relock-dev/r
 // RunsRelock reports whether a workflow runs relock.
 func RunsRelock(workflow []byte) bool { return ofRelock.Match(workflow) }
 
+// AtlantisFile is the one name of a repository's configuration file of Atlantis
+// [www.runatlantis.io, "Repo Level atlantis.yaml Config"].
+const AtlantisFile = "atlantis.yaml"
+
+// atlantisLines say what to paste. Atlantis plans a project if a file of its list changes.
+var atlantisLines = []string{
+	"Atlantis: " + AtlantisFile + " sets it up. A project is planned when relock changes its lock file, if this line is in it:",
+	`autoplan: {when_modified: ["*.tf*", ".terraform.lock.hcl"]}`,
+}
+
 // besideURL is the workflow that lets relock complete what other bots propose.
 const besideURL = "https://github.com/relock-dev/relock/blob/main/examples/workflows/beside-renovate.yml"
 

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"net/url"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/problem"
@@ -13,6 +14,15 @@ func Nameless(repository string) error {
 		return nil
 	}
 	return declined("GITHUB_REPOSITORY is no OWNER/NAME", "set it to the repository, as in acme/infra, or unset it in a clone")
+}
+
+// Serverless is the error where GITHUB_SERVER_URL is no address of a server; nil if it is.
+func Serverless(address string) error {
+	u, err := url.Parse(address)
+	if err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" {
+		return nil
+	}
+	return declined("GITHUB_SERVER_URL is no address of a server", "set it to an address with https, as in https://github.com, or unset it")
 }
 
 // Taken is the error where files are there already, or what is no directory is in their way.

@@ -120,8 +120,8 @@ func remoteList(remotes []remote) string {
 const sshHost = "ssh.github.com"
 
 // ownerName is a repository on a GitHub server, by the characters that its names
-// have.
-var ownerName = regexp.MustCompile(`^[A-Za-z0-9-][A-Za-z0-9_-]*/[A-Za-z0-9._-]+$`)
+// have. Neither . nor .. is a name.
+var ownerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*/(\.{0,2}[A-Za-z0-9_-][A-Za-z0-9._-]*|\.{3}[A-Za-z0-9._-]*)$`)
 
 // NamesRepository reports whether a text is OWNER/NAME by the characters that GitHub's names
 // have. A shell takes such a text as it is.
