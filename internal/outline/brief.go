@@ -8,7 +8,6 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
-	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // namedFindings is the highest number of findings per entry that people see. The
@@ -16,7 +15,7 @@ import (
 const namedFindings = 5
 
 // Briefs returns for each root module the findings that people see, as Brief does. Hashes
-// that a check could not prove are one finding for each server and reason. The first root
+// that nothing could prove are one finding for each server and reason. The first root
 // module has it.
 func Briefs(r report.Report) [][]problem.Problem {
 	unproven := map[problem.Outage]int{}
@@ -31,7 +30,7 @@ func Briefs(r report.Report) [][]problem.Problem {
 		for _, f := range m.Findings {
 			n := unproven[f.Outage]
 			switch {
-			case r.Verb != verbs.Check || f.Outage == problem.Outage{} || n == 1:
+			case f.Outage == problem.Outage{} || n == 1:
 			case told[f.Outage]:
 				continue
 			default:
@@ -43,6 +42,16 @@ func Briefs(r report.Report) [][]problem.Problem {
 		shown[i] = Brief(some)
 	}
 	return shown
+}
+
+// WithoutSilent leaves out the findings that only say that a server did not answer, if a
+// problem of the run says so of that server.
+func WithoutSilent(findings, ofRun []problem.Problem) []problem.Problem {
+	return slices.DeleteFunc(slices.Clone(findings), func(f problem.Problem) bool {
+		return f.Outage.Server != "" && slices.ContainsFunc(ofRun, func(p problem.Problem) bool {
+			return p.Code == problem.CodeUnreachable && p.Host.ForDisplay() == f.Outage.Server
+		})
+	})
 }
 
 // Brief returns the findings that people see, the worst first. It keeps a few for

@@ -157,7 +157,7 @@ func (t *text) brief() bool {
 func (t *text) modules() {
 	findings := outline.Briefs(t.r)
 	for i, m := range t.r.Modules {
-		t.module(m, findings[i])
+		t.module(m, outline.WithoutSilent(findings[i], t.r.Diagnostics))
 	}
 }
 

@@ -58,6 +58,7 @@ func (e judgedEntry) hashes() {
 			f = e.unknown(f, len(vanished) > 0, beside)
 		}
 		if code == problem.CodeHashUnproven {
+			f.Hint = p.Reason.help()
 			f.Outage = problem.Outage{Server: e.lock.Addr.Host.ForDisplay(), Reason: p.Reason.inWords()}
 		}
 		if code == problem.CodeHashReported || code == problem.CodeHashMirror {

@@ -49,6 +49,21 @@ func (o Obstacle) inWords() string {
 	return string(o)
 }
 
+// help says what a person can do about the reason.
+func (o Obstacle) help() string {
+	switch o {
+	case ForOffline:
+		return "run it without --offline"
+	case ForBudget:
+		return "raise --max-download"
+	case ForUnauthorized:
+		return "give the run credentials for the host"
+	case ForUnreachable:
+		return "check that the host can be reached from here, and try again"
+	}
+	return ""
+}
+
 // Proof is the verdict on one hash.
 type Proof struct {
 	Hash    provider.Hash
