@@ -258,11 +258,12 @@ func (b *bars) add(size int64, title, come decor.DecorFunc, options ...mpb.BarOp
 }
 
 // fit is a title with a space behind it, padded to the longest title if there is room. A
-// title that has too little room is cut. On some terminals the ellipsis is two columns
+// title that has too little room loses its beginning: the registry is mostly the same, and
+// the release is at the end. On some terminals the ellipsis is two columns
 // wide.
 func (b *bars) fit(title string, room int) string {
 	if render.Columns(title) >= room {
-		title = render.Cut(title, room-2)
+		title = render.CutFront(title, room-2)
 	}
 	width := render.Columns(title)
 	wide := max(width, b.shown.Load().longest) + 1

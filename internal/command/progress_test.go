@@ -139,11 +139,11 @@ func TestNarrowBarsCutTheName(t *testing.T) {
 			"0 of at most 40 packages                         10.5 MiB of more than 900.0 MiB",
 		},
 		60: {
-			"registry.example.com/acme/aws 5.…  10.0 MiB of 40.0 MiB, 25%",
+			"….com/acme/aws 5.34.0 linux_amd64  10.0 MiB of 40.0 MiB, 25%",
 			"acme/x 1.0.0                       512.0 KiB of 40.0 MiB, 1%",
 			"0 of at most 40 packages     10.5 MiB of more than 900.0 MiB",
 		},
-		40: {"registry.exa…  10.0 MiB of 40.0 MiB, 25%", "acme/x 1.0.0   512.0 KiB of 40.0 MiB, 1%", "0 of 40  10.5 MiB of more than 900.0 MiB"},
+		40: {"… linux_amd64  10.0 MiB of 40.0 MiB, 25%", "acme/x 1.0.0   512.0 KiB of 40.0 MiB, 1%", "0 of 40  10.5 MiB of more than 900.0 MiB"},
 	} {
 		t.Run(strconv.Itoa(width), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -190,23 +190,23 @@ func columnsOf(r rune) int {
 	return 1
 }
 
-// Cut shortens text to at most so many columns of a terminal, and ends it with an
+// CutFront shortens text to at most so many columns of a terminal, and begins it with an
 // ellipsis. Without room for the ellipsis the result is empty.
-func Cut(text string, most int) string {
+func CutFront(text string, most int) string {
 	if Columns(text) <= most {
 		return text
 	}
 	if most < 1 {
 		return ""
 	}
-	room := most - Columns(ellipsis)
+	excess := Columns(text) + Columns(ellipsis) - most
 	for i, r := range text {
-		room -= columnsOf(r)
-		if room < 0 {
-			return text[:i] + ellipsis
+		if excess <= 0 && columnsOf(r) > 0 {
+			return ellipsis + text[i:]
 		}
+		excess -= columnsOf(r)
 	}
-	return text
+	return ellipsis
 }
 
 const ellipsis = "…"
