@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/verbs"
 )
@@ -62,6 +63,16 @@ func StatesOf(r report.Report) Chart {
 	)
 }
 
+// KindClass is the class of a kind of changes on a page, where each kind of upgrade has a
+// colour of its own.
+func KindClass(kind string, tone Tone) string {
+	switch provider.Bump(kind) {
+	case provider.BumpPatch, provider.BumpMinor, provider.BumpMajor:
+		return kind
+	}
+	return string(tone)
+}
+
 // KindsOf counts changes by kind, the most frequent kind first.
 func KindsOf(r report.Report) Chart {
 	index := map[string]int{}
@@ -73,7 +84,7 @@ func KindsOf(r report.Report) Chart {
 			if !known {
 				i = len(bars)
 				index[label] = i
-				bars = append(bars, ChartPart{Label: label, Class: string(ToneOf(c))})
+				bars = append(bars, ChartPart{Label: label, Class: KindClass(label, ToneOf(c))})
 			}
 			bars[i].N++
 		}

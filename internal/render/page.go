@@ -166,7 +166,7 @@ func changesSection(r report.Report, o outline.Outline) markup {
 	return pageSection("changes", "What changes", onlyIf(signed != "", `<p>`+escaped(signed)+`</p>`)+
 		table("What changes", "sorts", []markup{"Provider", "From", "To", "Kind", nounOf(r), "Released", "Signer"},
 			collect.Mapped(o.Changes, func(c outline.ChangeRow) []markup {
-				return []markup{rowHead(prose(c.Name)), td(prose(c.From)), td(prose(c.To)), td(prose(c.Kind)),
+				return []markup{rowHead(prose(c.Name)), td(prose(c.From)), td(prose(c.To)), `<td class="` + escaped(outline.KindClass(c.Kind.Plain(), c.Tone)) + `">` + prose(c.Kind) + `</td>`,
 					`<td data-n="` + numeral(c.Roots) + `">` + commonDirs(c) + `</td>`, td(prose(c.Released)), td(prose(c.Signer))}
 			})))
 }
