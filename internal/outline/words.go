@@ -274,6 +274,11 @@ func (d Vocabulary) signedBy(common map[provider.Addr][]CommonChange) (signed sa
 
 var unknownSigner = safe.Const("not known")
 
+// UsualSigner reports whether nothing is unusual about the signer of a release.
+func UsualSigner(c report.Change) bool {
+	return !c.Resigned() && c.Kind != diff.Signer && c.Signer.Label != unsigned
+}
+
 // oddSigner says what is unusual about the signer of a release. known is false if
 // the change takes no release, so nobody looks for a signer.
 func (d Vocabulary) oddSigner(c report.Change) (text safe.Markdown, known bool) {

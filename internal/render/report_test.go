@@ -325,8 +325,12 @@ func TestSignersInTheWordsOfTheTools(t *testing.T) {
 		"Acme Ltd":    "signed by Acme Ltd, key " + key,
 	} {
 		c := upgraded("hashicorp/aws", "5.31.0", "5.34.0", provider.Signer{KeyID: key, Label: label})
+		if got := text(t, report.Report{Verb: verbs.Lock, Modules: []report.Module{module("a", c)}}, render.TextOptions{}); strings.Contains(got, "signed") {
+			t.Errorf("a usual signer labelled %q reads\n%swant nothing of it", label, got)
+		}
+		c.SignerFrom = provider.Signer{KeyID: "0123456789ABCDEF"}
 		got := text(t, report.Report{Verb: verbs.Lock, Modules: []report.Module{module("a", c)}}, render.TextOptions{})
-		if !strings.Contains(got, "; "+want+"\n") {
+		if !strings.Contains(got, "; "+want+" (before: signed, key 0123456789ABCDEF)\n") {
 			t.Errorf("a signer labelled %q reads\n%swant %q", label, got, want)
 		}
 	}

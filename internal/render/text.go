@@ -236,6 +236,9 @@ func (t *text) header(m report.Module) string {
 func (t *text) changesOf(m report.Module) {
 	var rows []row
 	for _, c := range m.Changes {
+		if outline.UsualSigner(c) {
+			c.Signer = provider.Signer{} // the details leave it out, as bodies do
+		}
 		rows = append(rows, row{t.cells(c), safe.Join("; ", t.outline.Words.Details(c)...)})
 	}
 	t.table(rows)
