@@ -17,7 +17,6 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
-	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/worktree"
@@ -193,7 +192,7 @@ func status(r report.Report) error {
 	switch {
 	case slices.ContainsFunc(r.Diagnostics, unmet):
 		return exit(ExitUsage)
-	case r.Failed(), r.Verb == verbs.Scan && slices.ContainsFunc(r.Modules, unread):
+	case r.Failed(), r.Verb == verbs.Scan && len(r.UnreadDirs()) > 0:
 		return exit(ExitFailed)
 	case (r.Verb == verbs.Check || r.Verb == verbs.Verify) && r.Reaching(r.FailOn) > 0:
 		return exit(ExitFinding)
@@ -201,12 +200,6 @@ func status(r report.Report) error {
 		return exit(ExitChanges)
 	}
 	return nil
-}
-
-// unread reports whether a module of the tree could not be read. An upgrade says that as an
-// error; a scan shows it beside what it knows.
-func unread(m report.Module) bool {
-	return slices.ContainsFunc(m.Unread, func(u scan.Unread) bool { return u.Module != "" && !u.OfEntry() })
 }
 
 // unmet reports whether a diagnostic is about a name that was not found.

@@ -471,6 +471,14 @@ func (r Report) Failed() bool {
 // Pending reports whether any lock file is not as it should be.
 func (r Report) Pending() bool { return len(r.PendingDirs()) > 0 }
 
+// UnreadDirs are the root modules that call a module that could not be read. An upgrade
+// says that as an error; a scan shows it beside what it knows.
+func (r Report) UnreadDirs() []string {
+	return r.dirs(func(m Module) bool {
+		return slices.ContainsFunc(m.Unread, func(u scan.Unread) bool { return u.Module != "" && !u.OfEntry() })
+	})
+}
+
 // Left counts the root modules whose lock file was not examined.
 func (r Report) Left() int { return len(r.dirs(func(m Module) bool { return m.Left })) }
 
