@@ -30,6 +30,7 @@ type Outline struct {
 	Headline safe.Markdown // the result of the run: failures first
 	Closing  safe.Markdown // the result in counts; empty if the rest of the report says it
 	Next     Step          // what to do next
+	Tally    safe.Markdown // what needs a reviewer, in counts; empty if nothing does
 	Told     int           // root modules that the report says something about
 	Changed  int           // root modules with changed entries
 	Changes  []ChangeRow
@@ -52,11 +53,12 @@ func WithFindingsApart(r report.Report) Outline { return outlineOf(r, true) }
 
 func outlineOf(r report.Report, findingsApart bool) Outline {
 	d := VocabularyOf(r)
-	changes, signed := rowsOf(r, d)
+	common := commonChanges(r, d)
+	review := reviewOf(r, d, findingsApart)
 	return Outline{
-		Words: d, Headline: headline(r), Closing: closing(r), Next: StepOf(r),
+		Words: d, Headline: headline(r), Closing: closing(r), Next: StepOf(r), Tally: tallyOf(review),
 		Told: told(r), Changed: collect.CountIf(r.Modules, hasChanges),
-		Changes: changes, Proofs: proven(r), Signed: signed, Assumed: d.assumed(r), Review: reviewOf(r, d, findingsApart), Modules: blocksOf(r, d), Held: heldBack(r, d),
+		Changes: rowsOf(r, d, common), Proofs: proven(r), Signed: signedBy(d, common), Assumed: d.assumed(r), Review: review, Modules: blocksOf(r, d), Held: heldBack(r, d),
 		Spreads: askedFor(report.Skews(r), r.Asked.Providers), Notes: report.SortedNotes(r),
 	}
 }
@@ -182,15 +184,16 @@ type ChangeRow struct {
 	Name, From, To, Move, Kind safe.Markdown
 	Where                      safe.Markdown // the root modules
 	Released                   safe.Markdown
-	Signer                     safe.Markdown // an unusual signer; mostly empty
-	Tone                       Tone
-	Common                     []CommonChange
-	Roots                      int
+	// Short is the name without the host of the registry. Host is the host, if Name
+	// has it.
+	Short, Host safe.Markdown
+	Tone        Tone
+	Common      []CommonChange
+	Roots       int
 }
 
-// rowsOf returns the changes of each provider, the most important first, and who
-// signed the releases.
-func rowsOf(r report.Report, d Vocabulary) (rows []ChangeRow, signed safe.Markdown) {
+// rowsOf returns the changes of each provider, the most important first.
+func rowsOf(r report.Report, d Vocabulary, common map[provider.Addr][]CommonChange) []ChangeRow {
 	priorities := map[provider.Addr]*priority{}
 	for _, m := range r.Modules {
 		for _, c := range m.Changes {
@@ -201,24 +204,24 @@ func rowsOf(r report.Report, d Vocabulary) (rows []ChangeRow, signed safe.Markdo
 			priorities[c.Addr].roots++
 		}
 	}
-	common := commonChanges(r, d)
-	signed, unusual := d.signedBy(common)
+	var rows []ChangeRow
 	all := collect.Mapped(r.Modules, r.Title)
 	for _, a := range slices.SortedFunc(maps.Keys(common), func(a, b provider.Addr) int {
 		return cmp.Or(priorities[a].before(*priorities[b]), a.Compare(b))
 	}) {
-		row := providerRow(d, a, common[a], all)
-		row.Signer = unusual[a]
-		rows = append(rows, row)
+		rows = append(rows, providerRow(d, a, common[a], all))
 	}
-	return rows, signed
+	return rows
 }
 
 // providerRow is the row of one provider. If a version moves, the row shows
 // versions and date. With several kinds of changes it counts the root modules of
 // each.
 func providerRow(d Vocabulary, a provider.Addr, common []CommonChange, all []string) ChangeRow {
-	row := ChangeRow{Name: d.Name(a), Tone: ToneNone, Common: common}
+	row := ChangeRow{Name: d.Name(a), Short: safe.Code(a.Namespace + "/" + a.Type), Tone: ToneNone, Common: common}
+	if row.Name != row.Short {
+		row.Host = safe.Text(a.Host.ForDisplay())
+	}
 	moving := slices.ContainsFunc(common, func(s CommonChange) bool { return s.change.From != s.change.To })
 	var from, to []provider.Version
 	var dirs collect.Set[string]

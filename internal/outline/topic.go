@@ -57,10 +57,10 @@ type symptom struct {
 	subject safe.Markdown
 	reason  string
 	// outage says why a server did not answer. It is the cause of everything that
-	// needs the server, whatever the concern. provider and module need the server
-	// here; both are empty if the run itself reports the outage.
+	// needs the server, whatever the concern. module needs the server here; it is
+	// empty if the run itself reports the outage.
 	outage   problem.Outage
-	provider provider.Addr
+	provider provider.Addr // that the symptom is about; empty if about none
 	module   string
 	finding  bool // it is a finding about a line of a lock file
 }
@@ -79,12 +79,12 @@ type Topic struct {
 	said, next, places collect.Set[safe.Markdown] // of its symptoms
 	subject            safe.Markdown
 	reasons            collect.Set[string]
-	// server did not answer, for the reasons. These providers and module packages
-	// need it. All are empty for any other topic.
-	server    string
-	answered  bool // the server did answer, but said that it has a fault
-	providers collect.Set[provider.Addr]
-	modules   collect.Set[string]
+	providers          collect.Set[provider.Addr]
+	// server did not answer, for the reasons. The providers and module packages need
+	// it. All are empty for any other topic.
+	server   string
+	answered bool // the server did answer, but said that it has a fault
+	modules  collect.Set[string]
 }
 
 // fewPlaces is the number of places that are named for a cause, and namedFailed
@@ -387,7 +387,7 @@ func worded(p problem.Problem) string {
 // finding adds a finding without its line, since root modules may have the same
 // one at other lines.
 func (all *causes) finding(f problem.Problem, dir string) {
-	s := symptom{concern: ConcernHash, said: safe.Text(worded(f)), next: safe.Text(f.Hint), dir: dir, finding: true}
+	s := symptom{concern: ConcernHash, said: safe.Text(worded(f)), next: safe.Text(f.Hint), dir: dir, finding: true, provider: f.Subject.Addr}
 	switch f.Code {
 	case problem.CodeReReleased:
 		s.concern = ConcernReReleased
@@ -399,14 +399,17 @@ func (all *causes) finding(f problem.Problem, dir string) {
 
 // change adds the parts of a change that a reviewer must see.
 func (all *causes) change(c report.Change, dir string) {
-	add := func(why Concern, text safe.Markdown) { all.add(symptom{concern: why, said: text, dir: dir}) }
+	add := func(why Concern, text safe.Markdown) {
+		all.add(symptom{concern: why, said: text, dir: dir, provider: c.Addr})
+	}
 	d, what := all.d, safe.Join(" ", all.d.Name(c.Addr), all.d.Move(c))
 	if c.FromPull && !c.Unasked {
 		add(concernCarried, what.And(" stays as this pull request proposed it: this run could not look at it"))
 	}
-	switch {
-	case c.Kind == diff.ReReleased:
+	if c.Kind == diff.ReReleased {
 		add(ConcernReReleased, what.And(": no package is as it was when the lock file was written"))
+	}
+	switch {
 	case c.Kind == diff.Signer && c.Signer.Label == unsigned:
 		add(concernSigner, what.And(" is no longer signed"))
 	case c.Kind == diff.Signer:
@@ -433,10 +436,10 @@ func (all *causes) change(c report.Change, dir string) {
 // facts adds what registries report about a provider.
 func (all *causes) facts(k report.Kept, dir string) {
 	for _, w := range k.Warnings {
-		all.add(symptom{concern: ConcernRegistry, said: safe.Format("%s: %s", all.d.Name(k.Addr), safe.Text(w)), dir: dir})
+		all.add(symptom{concern: ConcernRegistry, said: safe.Format("%s: %s", all.d.Name(k.Addr), safe.Text(w)), dir: dir, provider: k.Addr})
 	}
 	if len(k.Missing) > 0 {
-		all.add(symptom{concern: ConcernPlatform, said: all.d.Missing(k), dir: dir})
+		all.add(symptom{concern: ConcernPlatform, said: all.d.Missing(k), dir: dir, provider: k.Addr})
 	}
 }
 
@@ -446,7 +449,7 @@ func (all *causes) breaking(r report.Report) {
 	for _, n := range report.SortedNotes(r) {
 		if text := all.d.broken(n); !text.Empty() {
 			for _, dir := range report.Taking(r, n) {
-				all.add(symptom{concern: concernBreaking, said: text, dir: dir})
+				all.add(symptom{concern: concernBreaking, said: text, dir: dir, provider: n.Addr})
 			}
 		}
 	}

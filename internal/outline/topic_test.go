@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/relock-dev/relock/internal/collect"
@@ -65,6 +66,17 @@ func TestFailedRootModulesAreNamed(t *testing.T) {
 		topics := reviewOf(r, Vocabulary{}, true)
 		if len(topics) != 1 || topics[0].Where(Vocabulary{}).Plain() != tt.want {
 			t.Errorf("the root modules of %+v, want %q", topics, tt.want)
+		}
+	}
+}
+
+// What needs a reviewer is counted in words, whatever the concern is.
+func TestEveryConcernIsCountedInWords(t *testing.T) {
+	t.Parallel()
+	for _, c := range concerns {
+		one, two := tallyOf([]*Topic{{Concern: c}}).Plain(), tallyOf([]*Topic{{Concern: c}, {Concern: c}}).Plain()
+		if !strings.HasPrefix(one, "1 ") || len(one) < len("1 word") || !strings.HasPrefix(two, "2 ") || two[2:] == one[2:] {
+			t.Errorf("%s is counted as %q and %q", c, one, two)
 		}
 	}
 }

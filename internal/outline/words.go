@@ -3,7 +3,6 @@ package outline
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -233,66 +232,6 @@ func (d Vocabulary) signerCell(s provider.Signer) safe.Markdown {
 		label = safe.Const("publisher's key")
 	}
 	return safe.Join(" ", label, safe.Code(s.KeyID)).Trimmed()
-}
-
-// signedBy says that the publishers' usual keys signed the releases, if any did.
-// For each other provider it says what is unusual. A key is usual unless another
-// key is known to have signed the release before.
-func (d Vocabulary) signedBy(common map[provider.Addr][]CommonChange) (signed safe.Markdown, unusual map[provider.Addr]safe.Markdown) {
-	usual, unusual := false, map[provider.Addr]safe.Markdown{}
-	for a, of := range common {
-		var odd collect.Set[safe.Markdown]
-		roots, all := map[safe.Markdown]int{}, 0
-		for _, s := range of {
-			text, known := d.oddSigner(s.change)
-			usual = usual || known && text.Empty()
-			all += len(s.Dirs)
-			if !text.Empty() {
-				odd.Add(text)
-				roots[text] += len(s.Dirs)
-			}
-		}
-		unusual[a] = safe.Join(", ", collect.Mapped(odd.List, func(text safe.Markdown) safe.Markdown {
-			if roots[text] == all {
-				return text
-			}
-			return text.And(" in %s", safe.Count(roots[text], "root module", "root modules"))
-		})...)
-	}
-	const usually = "All releases are signed by their publishers' usual keys"
-	odd := func(m safe.Markdown) bool { return !m.Empty() && m != unknownSigner }
-	switch values := slices.Collect(maps.Values(unusual)); {
-	case !usual && !slices.ContainsFunc(values, odd):
-		return safe.Markdown{}, nil
-	case !usual:
-		return safe.Markdown{}, unusual
-	case slices.ContainsFunc(values, func(m safe.Markdown) bool { return !m.Empty() }):
-		return safe.Const(usually + ", except where the column Signer says otherwise."), unusual
-	}
-	return safe.Const(usually + "."), nil
-}
-
-var unknownSigner = safe.Const("not known")
-
-// UsualSigner reports whether nothing is unusual about the signer of a release.
-func UsualSigner(c report.Change) bool {
-	return !c.Resigned() && c.Kind != diff.Signer && c.Signer.Label != unsigned
-}
-
-// oddSigner says what is unusual about the signer of a release. known is false if
-// the change takes no release, so nobody looks for a signer.
-func (d Vocabulary) oddSigner(c report.Change) (text safe.Markdown, known bool) {
-	switch {
-	case c.Resigned():
-		return safe.Format("%s, was %s", d.signerCell(c.Signer), d.signerCell(c.SignerFrom)), true
-	case c.Signer.Label == unsigned, c.Kind == diff.Signer:
-		return d.signerCell(c.Signer), true
-	case c.Signer.KeyID != "":
-		return safe.Markdown{}, true
-	case c.Kind == diff.Removed, c.Kind == diff.Constrained, c.Kind == diff.Normalised:
-		return safe.Markdown{}, false
-	}
-	return unknownSigner, true
 }
 
 // assumed says which releases of the tools the run assumes.

@@ -31,7 +31,7 @@ type bound struct {
 // from the end of parts that have used up their share, the least important part
 // first. A line gives the number of dropped items, and where to find them.
 func assemble(parts []part, within bound) safe.Markdown {
-	parts = slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return !p.what.Empty() && len(p.items) == 0 })
+	parts = slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return len(p.items) == 0 && (p.head.Empty() || !p.what.Empty()) })
 	kept := fit(parts, within)
 	var texts []safe.Markdown
 	for i, p := range parts {

@@ -12,7 +12,7 @@ import (
 // Comment returns the Markdown that answers a comment: first the answer, then the
 // report, cut like Body.
 func Comment(lead safe.Markdown, r report.Report) safe.Markdown {
-	parts := partsOf(r)
+	parts := partsOf(r, outline.Of(r))
 	if !lead.Empty() {
 		parts = append([]part{{head: lead}}, parts...)
 	}

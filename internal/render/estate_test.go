@@ -267,8 +267,12 @@ func TestReportsSayFirstWhatFailed(t *testing.T) {
 			golden(t, name+".body.md", body)
 			golden(t, name+".txt", shown)
 			checkPage(t, body)
-			if first, _, _ := strings.Cut(body, "\n"); first != want.headline {
-				t.Errorf("%s: the body begins with %q, want %q", name, first, want.headline)
+			begins := want.headline + "\n"
+			if want.cause != "" {
+				begins = "**Needs review:** 1 failure.\n\n" + begins
+			}
+			if !strings.HasPrefix(body, begins) {
+				t.Errorf("%s: the body begins with\n%.200s\nwant\n%s", name, body, begins)
 			}
 			if !strings.Contains(page, `<p class="headline">`+want.headline+"</p>") {
 				t.Errorf("%s: the page does not begin with %q", name, want.headline)

@@ -29,7 +29,8 @@ var (
 // part first. The cut never splits a row, an item or a root module; a line says
 // what was cut.
 func Body(r report.Report) safe.Markdown {
-	parts := append(partsOf(r), footer(r))
+	o := outline.Of(r)
+	parts := slices.Concat([]part{{head: tallyLine(o)}}, partsOf(r, o), []part{footer(r)})
 	if !r.Footer.Empty() {
 		parts = append(parts, part{head: r.Footer})
 	}
@@ -42,7 +43,7 @@ func Body(r report.Report) safe.Markdown {
 // Summary returns the Markdown of an Actions step summary, cut like Body.
 func Summary(r report.Report) safe.Markdown {
 	title := part{head: safe.Const("## relock\n")}
-	parts := append([]part{title, pulls(r)}, partsOf(r)...)
+	parts := append([]part{title, pulls(r)}, partsOf(r, outline.Of(r))...)
 	if r.Verb == verbs.Comment {
 		parts = []part{title, {head: answerOf(r)}}
 	}
@@ -62,11 +63,11 @@ func Markdown(r report.Report, limit int) safe.Markdown {
 		return answerOf(r)
 	}
 	within := bound{limit, safe.Count(limit, "bytes", "bytes"), jsonLists}
+	o := outline.Of(r)
 	if bodies := bodies(r); len(bodies.items) > 0 {
-		o := outline.Of(r)
 		return assemble([]part{pulls(r), {head: o.Headline.Line()}, reviewPart(o), bodies}, within)
 	}
-	return assemble(append([]part{pulls(r)}, partsOf(r)...), within)
+	return assemble(append([]part{pulls(r)}, partsOf(r, o)...), within)
 }
 
 // bodies are the pull requests of a dry run, each under its title.
@@ -87,13 +88,12 @@ func bodies(r report.Report) part {
 
 // partsOf are the parts of every Markdown report. Each has a share of the room.
 // Unused room goes to the most important parts.
-func partsOf(r report.Report) []part {
+func partsOf(r report.Report, o outline.Outline) []part {
 	if r.Verb == verbs.Verify {
-		return verification(r)
+		return verification(r, o)
 	}
-	o := outline.Of(r)
 	parts := []part{
-		{head: safe.Join("", o.Headline.Line(), nextLine(o), proofsLine(o), carriedLine(r), attendedLine(r))},
+		{head: safe.Join("", o.Headline.Line(), nextLine(o), carriedLine(r), attendedLine(r))},
 		changesPart(o, noun(r)),
 		reviewPart(o),
 		blocksPart(o, noun(r)),
@@ -104,7 +104,15 @@ func partsOf(r report.Report) []part {
 	if r.Verb == verbs.Check {
 		parts = append(parts, acceptedPart(outline.JudgedIn(r).Accepted))
 	}
-	return parts
+	return append(parts, part{head: proofsLine(o)})
+}
+
+// tallyLine counts what needs a reviewer.
+func tallyLine(o outline.Outline) safe.Markdown {
+	if o.Tally.Empty() {
+		return o.Tally
+	}
+	return safe.Format("**Needs review:** %s.\n", o.Tally)
 }
 
 // nextLine says how to fix lock files that make a check fail.
@@ -138,15 +146,32 @@ func attendedLine(r report.Report) safe.Markdown {
 // never cut completely.
 const changeShare = 40
 
+// letters mark the registries of a table. Numbers would look like counts.
+const letters = "abcdefghijklmnopqrstuvwxyz"
+
 // changesPart has a row for each provider. A column without content is left out.
+// Addresses of several registries would make the table too wide for GitHub: a line
+// above it names the registries, and rows have their letters.
 func changesPart(o outline.Outline, noun safe.Markdown) part {
 	columns := []safe.Markdown{
-		safe.Const("Provider"), safe.Const("From"), safe.Const("To"), safe.Const("Kind"), noun, safe.Const("Released"), safe.Const("Signer"),
+		safe.Const("Provider"), safe.Const("From"), safe.Const("To"), safe.Const("Kind"), noun, safe.Const("Released"),
 	}
+	var hosts, named collect.Set[safe.Markdown]
 	cells := collect.Mapped(o.Changes, func(r outline.ChangeRow) []safe.Markdown {
-		return []safe.Markdown{r.Name, r.From, r.To, r.Kind, r.Where, r.Released, r.Signer}
+		name := r.Name
+		hosts.Add(r.Host)
+		if i := slices.Index(hosts.List, r.Host); i >= 0 && i < len(letters) {
+			letter := safe.Text(letters[i : i+1])
+			named.Add(safe.Format("(%s) %s", letter, r.Host))
+			name = safe.Format("%s (%s)", r.Short, letter)
+		}
+		return []safe.Markdown{name, r.From, r.To, r.Kind, r.Where, r.Released}
 	})
-	return tablePart(part{rank: 1, share: changeShare, what: safe.Const("change")}, columns, cells)
+	p := part{rank: 1, share: changeShare, what: safe.Const("change")}
+	if len(named.List) > 0 {
+		p.head = safe.Format("Registries: %s\n\n", safe.Join(", ", named.List...))
+	}
+	return tablePart(p, columns, cells)
 }
 
 // tablePart is a part with a table. A column without content is left out.

@@ -3,7 +3,6 @@ package render_test
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -286,46 +285,6 @@ func TestNamesAreShortByTheTool(t *testing.T) {
 		m := report.Module{Dir: "prod", Tool: provider.Tool{Name: name}, Pending: true, Changes: []report.Change{c}}
 		if got := render.Body(report.Report{Verb: verbs.PR, Modules: []report.Module{m}}).String(); !strings.Contains(got, want) {
 			t.Errorf("for %q the body does not call the provider %s:\n%s", name, want, got)
-		}
-	}
-}
-
-// Usual signers are a sentence, and the column of signers has what is unusual.
-func TestUsualSignersAreASentence(t *testing.T) {
-	const all, most = "All releases are signed by their publishers' usual keys.\n", "usual keys, except where the column Signer says otherwise.\n"
-	usual := upgraded("hashicorp/aws", "5.31.0", "5.34.0", hashicorp)
-	same, resigned := usual, upgraded("acme/resigned", "1.0.0", "1.1.0", hashicorp)
-	same.SignerFrom, resigned.SignerFrom = hashicorp, partner
-	bare, unknown := upgraded("acme/bare", "1.0.0", "1.1.0", nobody), upgraded("acme/mirrored", "1.0.0", "1.1.0", provider.Signer{})
-	for name, tt := range map[string]struct {
-		changes []report.Change
-		said    string
-		cells   []string // of the column; none: there is no column
-	}{
-		"usual":            {[]report.Change{usual}, all, nil},
-		"the same as ever": {[]report.Change{same}, all, nil},
-		"another key":      {[]report.Change{usual, resigned}, most, []string{"HashiCorp `34365D9472D7468F`, was partner `0C0AF313E5FD9F80`", ""}},
-		"no signature":     {[]report.Change{usual, bare}, most, []string{"not signed", ""}},
-		"not known of one": {[]report.Change{usual, unknown}, most, []string{"not known", ""}},
-		"not known of any": {[]report.Change{unknown}, "", nil},
-		"unusual alone":    {[]report.Change{bare, unknown}, "", []string{"not signed", "not known"}},
-		"nothing is taken": {[]report.Change{change(diff.Removed, "acme/gone", "1.0.0", "")}, "", nil},
-	} {
-		body := render.Markdown(report.Report{Verb: verbs.Upgrade, Modules: []report.Module{module("a", tt.changes...)}}, 0).String()
-		if said := strings.Contains(body, "usual keys"); said != (tt.said != "") || !strings.Contains(body, tt.said) {
-			t.Errorf("%s: the body lacks %q:\n%s", name, tt.said, body)
-		}
-		var cells []string
-		if strings.Contains(body, " | Signer |\n") {
-			for line := range strings.Lines(body) {
-				if strings.HasPrefix(line, "| `") {
-					row := strings.Split(strings.TrimSuffix(line, " |\n"), " | ")
-					cells = append(cells, row[len(row)-1])
-				}
-			}
-		}
-		if !slices.Equal(cells, tt.cells) {
-			t.Errorf("%s: the signers are %q, want %q", name, cells, tt.cells)
 		}
 	}
 }

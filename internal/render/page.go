@@ -164,10 +164,10 @@ func changesSection(r report.Report, o outline.Outline) markup {
 	}
 	signed := o.Signed.Plain()
 	return pageSection("changes", "What changes", onlyIf(signed != "", `<p>`+escaped(signed)+`</p>`)+
-		table("What changes", "sorts", []markup{"Provider", "From", "To", "Kind", nounOf(r), "Released", "Signer"},
+		table("What changes", "sorts", []markup{"Provider", "From", "To", "Kind", nounOf(r), "Released"},
 			collect.Mapped(o.Changes, func(c outline.ChangeRow) []markup {
 				return []markup{rowHead(prose(c.Name)), td(prose(c.From)), td(prose(c.To)), `<td class="` + escaped(outline.KindClass(c.Kind.Plain(), c.Tone)) + `">` + prose(c.Kind) + `</td>`,
-					`<td data-n="` + numeral(c.Roots) + `">` + commonDirs(c) + `</td>`, td(prose(c.Released)), td(prose(c.Signer))}
+					`<td data-n="` + numeral(c.Roots) + `">` + commonDirs(c) + `</td>`, td(prose(c.Released))}
 			})))
 }
 

@@ -30,7 +30,7 @@ func (t *text) verified(m report.Module, findings []problem.Problem) {
 }
 
 // verification is a report of verify in Markdown.
-func verification(r report.Report) []part {
+func verification(r report.Report, o outline.Outline) []part {
 	unchecked := part{rank: 3, what: safe.Const("item"), head: safe.Const("### Not checked\n\n")}
 	v := outline.JudgedIn(r)
 	rows := collect.Mapped(v.Findings, func(f outline.FoundRow) []safe.Markdown {
@@ -43,7 +43,7 @@ func verification(r report.Report) []part {
 	}
 	findings := tablePart(part{rank: 1, what: safe.Const("finding"), head: safe.Const("### Findings\n\n")},
 		[]safe.Markdown{safe.Const("Severity"), safe.Const("Code"), safe.Const("Root module"), safe.Const("Place"), safe.Const("What")}, rows)
-	return []part{{head: outline.Of(r).Headline.Line()}, findings, acceptedPart(v.Accepted), unchecked}
+	return []part{{head: o.Headline.Line()}, findings, acceptedPart(v.Accepted), unchecked}
 }
 
 // proofsLine says what proves the hashes of the proposed lock files, and who
@@ -53,7 +53,7 @@ func proofsLine(o outline.Outline) safe.Markdown {
 	if len(said) == 0 {
 		return safe.Markdown{}
 	}
-	return safe.Format("\n%s\n", safe.Join("\n", said...))
+	return safe.Join("\n", said...).Line()
 }
 
 // acceptedPart lists what a baseline accepts.
