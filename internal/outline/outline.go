@@ -59,7 +59,7 @@ func outlineOf(r report.Report, findingsApart bool) Outline {
 		Words: d, Headline: headline(r), Closing: closing(r), Next: StepOf(r), Tally: tallyOf(review),
 		Told: told(r), Changed: collect.CountIf(r.Modules, hasChanges),
 		Changes: rowsOf(r, d, common), Proofs: proven(r), Signed: signedBy(d, common), Assumed: d.assumed(r), Review: review, Modules: blocksOf(r, d), Held: heldBack(r, d),
-		Spreads: askedFor(report.Skews(r), r.Asked.Providers), Notes: report.SortedNotes(r),
+		Spreads: askedFor(report.Skews(r), r.Asked.Providers), Notes: distinctNotes(report.SortedNotes(r)),
 	}
 }
 
@@ -68,6 +68,29 @@ func askedFor(spreads []report.VersionSkew, asked []provider.Pattern) []report.V
 	return slices.DeleteFunc(spreads, func(s report.VersionSkew) bool {
 		return len(asked) > 0 && !slices.ContainsFunc(asked, func(p provider.Pattern) bool { return p.Match(s.Addr) })
 	})
+}
+
+// distinctNotes returns the notes of each upgrade once, although several
+// repositories may take it: those that were read, if any were.
+func distinctNotes(all []notes.Notes) []notes.Notes {
+	type upgrade struct {
+		addr     provider.Addr
+		from, to provider.Version
+	}
+	index := map[upgrade]int{}
+	var kept []notes.Notes
+	for _, n := range all {
+		u := upgrade{n.Addr, n.From, n.To}
+		i, known := index[u]
+		switch {
+		case !known:
+			index[u] = len(kept)
+			kept = append(kept, n)
+		case kept[i].Problem != "" && n.Problem == "":
+			kept[i] = n
+		}
+	}
+	return kept
 }
 
 // rank orders kinds by how much they need a reviewer.

@@ -42,13 +42,11 @@ func Body(r report.Report) safe.Markdown {
 
 // Summary returns the Markdown of an Actions step summary, cut like Body.
 func Summary(r report.Report) safe.Markdown {
-	title := part{head: safe.Const("## relock\n")}
-	parts := append([]part{title, pulls(r)}, partsOf(r, outline.Of(r))...)
+	parts := []part{{head: safe.Const("## relock\n")}}
 	if r.Verb == verbs.Comment {
-		parts = []part{title, {head: answerOf(r)}}
-	}
-	if r.Fleet != nil {
-		parts = append(parts, part{head: safe.Format("%s\n\n", safe.Text(fleetSentence(*r.Fleet)))})
+		parts = append(parts, part{head: answerOf(r)})
+	} else {
+		parts = slices.Concat(parts, []part{{head: fleetLines(r)}, pulls(r)}, partsOf(r, outline.Of(r)))
 	}
 	if r.Stats.Known() {
 		parts = append(parts, part{head: safe.Format("%s\n", safe.Text(r.Stats.String()))})
@@ -319,8 +317,8 @@ func items(of []safe.Markdown) safe.Markdown {
 
 func pulls(r report.Report) part {
 	p := part{rank: 0, what: safe.Const("pull request")}
-	for _, said := range pullSentences(r) {
-		p.add(safe.Format("- %s\n", said))
+	for _, l := range pullLines(r, fewAlike) {
+		p.add(safe.Format("- %s\n", l.said.Capital()))
 	}
 	return p
 }

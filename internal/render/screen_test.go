@@ -7,11 +7,92 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/notes"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/verbs"
 )
+
+// organisation is a run over 300 repositories. It opened 12 pull requests and updated
+// 40. 30 are as they were, and 160 wait. 8 repositories failed.
+func organisation() report.Report {
+	r := report.Report{Verb: verbs.PR, Fleet: &report.Fleet{Owner: "acme", Listed: 300}}
+	for i := range 300 {
+		repository := fmt.Sprintf("acme/app-%03d", i)
+		of := report.Outcome{Name: repository, State: report.Outdated, Modules: 1, Pending: 1}
+		m := module(repository+"//.", upgraded("hashicorp/aws", "5.31.0", "5.34.0", hashicorp))
+		p := report.PullRequest{
+			Operation: "none", Repository: repository, Number: 3, URL: "https://github.com/" + repository + "/pull/3", Branch: "relock/all-0a1b2c3d", Base: "main",
+			Title: "Bump hashicorp/aws from 5.31.0 to 5.34.0", Directories: []string{"."},
+		}
+		switch {
+		case i < 12:
+			p.Operation = "created"
+		case i < 52:
+			p.Operation = "updated"
+		case i < 82:
+		case i < 242:
+			p.Number, p.URL, p.Waits, of.Waits = 0, "", true, 1
+			p.Reason = "it waits, since this run opens no more pull requests"
+		case i < 250:
+			m.Changes, m.Pending, of.State = nil, false, report.FleetFailed
+			m.Diagnostics = []problem.Problem{{Code: problem.CodeSyntax, Message: "unclosed configuration block", Place: problem.Place{Path: "main.tf", Line: 1 + i}}}
+		default:
+			of.State = report.NoLockFile
+		}
+		r.Fleet.Repositories = append(r.Fleet.Repositories, of)
+		if of.State == report.NoLockFile {
+			continue
+		}
+		r.Modules = append(r.Modules, m)
+		if of.State == report.Outdated {
+			r.PullRequests = append(r.PullRequests, p)
+			r.Notes = append(r.Notes, notes.Notes{Addr: addr("hashicorp/aws"), From: version("5.31.0"), To: version("5.34.0"), Problem: "the registry does not say where the source is"})
+		}
+	}
+	return r
+}
+
+func TestTheSummaryOfAnOrganisationBeginsWithCountsAndFailures(t *testing.T) {
+	t.Parallel()
+	got := render.Summary(organisation()).String()
+	golden(t, "organisation.summary.md", got)
+	checkPage(t, got)
+	if want := "## relock\n\nacme: 300 repositories: 242 outdated, 50 no lock file, 8 failed; in 160 repositories something waits for room.\n" +
+		"Pull requests: created 12, updated 40, kept 30, not opened 160.\n" +
+		"Failed: `acme/app-242`, `acme/app-243`, `acme/app-244`, `acme/app-245`, `acme/app-246` and 3 more.\n"; !strings.HasPrefix(got, want) {
+		t.Errorf("the summary begins with\n%.600s\nwant\n%s", got, want)
+	}
+	for text, want := range map[string]int{
+		"it waits": 1,
+		"- Opened no pull request for 160 groups": 1,
+		"- Kept 30 pull requests: ":               1,
+		" and 155 more\n":                         1,
+		"- Created [pull request 3]":              12,
+		"- None for ":                             1,
+		"`hashicorp/aws` 5.31.0 → 5.34.0: the registry does not say where the source is": 1,
+	} {
+		if n := strings.Count(got, text); n != want {
+			t.Errorf("the summary says %d times %q, want %d", n, text, want)
+		}
+	}
+	shown := text(t, organisation(), render.TextOptions{})
+	if n := strings.Count(shown, "it waits"); n != 1 {
+		t.Errorf("the text says %d times that something waits, want once", n)
+	}
+}
+
+// A dry run has done nothing.
+func TestTheSummaryOfADryRunSaysWhatItWouldDo(t *testing.T) {
+	t.Parallel()
+	r := organisation()
+	r.DryRun = true
+	if got, want := render.Summary(r).String(), "Pull requests: would create 12, would update 40, kept 30, not opened 160.\n"; !strings.Contains(got, want) {
+		t.Errorf("the summary lacks %q:\n%.600s", want, got)
+	}
+}
 
 // The measures of a pull request on GitHub, in pixels: a table is as wide as the text, a
 // cell has padding and a line, and code is smaller than text.

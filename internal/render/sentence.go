@@ -53,12 +53,25 @@ func answerOf(r report.Report) safe.Markdown {
 	return safe.Ours(r.Answer).Line()
 }
 
-// pullSentence says what happened to a pull request. It names the base if the run
-// had several.
+// pullSentence says what happened to a pull request.
 func pullSentence(r report.Report, p report.PullRequest) safe.Markdown {
-	text := outcome(safe.Const("pull request"), p.Operation, r.DryRun, p.Number, p.URL)
+	text := outcome(safe.Const("pull request"), p.Operation, r.DryRun, p.Number, p.URL).And("%s", pullPlace(r, p))
+	if p.Title != "" {
+		text = text.And(": %s", safe.Text(p.Title))
+	}
+	text = text.And("%s", bracketed(p.Reason))
+	if said := keptUnseen(p.CarriedOver); !said.Empty() {
+		text = text.And(". %s", said.Stopless())
+	}
+	return text
+}
+
+// pullPlace is the branch of a pull request. It names the repository and the base
+// if the run had several.
+func pullPlace(r report.Report, p report.PullRequest) safe.Markdown {
+	var text safe.Markdown
 	if p.Branch != "" {
-		text = text.And(" from %s", safe.Code(p.Branch))
+		text = safe.Format(" from %s", safe.Code(p.Branch))
 	}
 	elsewhere := func(q report.PullRequest) bool { return q.Repository != "" && q.Repository != p.Repository }
 	if p.Repository != "" && (r.Fleet != nil || slices.ContainsFunc(r.PullRequests, elsewhere)) {
@@ -67,15 +80,6 @@ func pullSentence(r report.Report, p report.PullRequest) safe.Markdown {
 	others := func(q report.PullRequest) bool { return q.Base != "" && q.Base != p.Base }
 	if p.Base != "" && slices.ContainsFunc(r.PullRequests, others) {
 		text = text.And(" into %s", safe.Code(p.Base))
-	}
-	if p.Title != "" {
-		text = text.And(": %s", safe.Text(p.Title))
-	}
-	if p.Reason != "" {
-		text = text.And(" (%s)", safe.Text(p.Reason))
-	}
-	if said := keptUnseen(p.CarriedOver); !said.Empty() {
-		text = text.And(". %s", said.Stopless())
 	}
 	return text
 }
@@ -86,18 +90,99 @@ func dashboardSentence(r report.Report, d report.Dashboard) safe.Markdown {
 	if r.Fleet != nil {
 		text = text.And(" in %s", safe.Code(d.Repository))
 	}
-	if d.Reason != "" {
-		text = text.And(" (%s)", safe.Text(d.Reason))
+	return text.And("%s", bracketed(d.Reason))
+}
+
+// fewAlike is the highest number of pull requests to which nothing happens for the
+// same reason, and that have a line each. As many are named in a line about more.
+const fewAlike = 5
+
+// pullLine says what happened to a pull request or an issue. It has an address if
+// it is about one.
+type pullLine struct {
+	said safe.Markdown
+	url  string
+	// same is why nothing happens to it, and name is its name among others. same is
+	// empty if there is more to say.
+	same standing
+	name safe.Markdown
+}
+
+// standing is why nothing happens to a number of pull requests or issues: the words
+// before the number, and those behind it.
+type standing struct{ before, behind safe.Markdown }
+
+// pullLines say what happened to pull requests and to the issues. If nothing
+// happens to more than most of them for the same reason, these have one line.
+func pullLines(r report.Report, most int) []pullLine {
+	all := slices.Concat(
+		collect.Mapped(r.PullRequests, func(p report.PullRequest) pullLine { return pullLineOf(r, p) }),
+		collect.Mapped(r.Dashboards, func(d report.Dashboard) pullLine { return dashboardLine(r, d) }),
+	)
+	names := map[standing][]safe.Markdown{}
+	for _, l := range all {
+		names[l.same] = append(names[l.same], l.name)
+	}
+	var lines []pullLine
+	told := map[standing]bool{}
+	for _, l := range all {
+		same := names[l.same]
+		switch {
+		case l.same == standing{} || len(same) <= most:
+			lines = append(lines, l)
+		case !told[l.same]:
+			told[l.same] = true
+			lines = append(lines, pullLine{said: safe.Format("%s %s %s: %s", l.same.before, safe.Int(len(same)), l.same.behind, firstOf(same))})
+		}
+	}
+	return lines
+}
+
+// firstOf names the first ones, and counts the others.
+func firstOf(names []safe.Markdown) safe.Markdown {
+	text := safe.Join(", ", names[:min(len(names), fewAlike)]...)
+	if more := len(names) - fewAlike; more > 0 {
+		text = text.And(" and %s more", safe.Int(more))
 	}
 	return text
 }
 
-// pullSentences say what happened to pull requests and to the issues.
-func pullSentences(r report.Report) []safe.Markdown {
-	return slices.Concat(
-		collect.Mapped(r.PullRequests, func(q report.PullRequest) safe.Markdown { return pullSentence(r, q).Capital() }),
-		collect.Mapped(r.Dashboards, func(d report.Dashboard) safe.Markdown { return dashboardSentence(r, d).Capital() }),
-	)
+func pullLineOf(r report.Report, p report.PullRequest) pullLine {
+	l := pullLine{said: pullSentence(r, p), url: p.URL}
+	if p.Operation != "none" || p.CarriedOver.Roots > 0 {
+		return l
+	}
+	l.name = pullPlace(r, p).Trimmed()
+	l.same = standing{safe.Const("opened no pull request for"), safe.Const("groups")}
+	if p.Number > 0 {
+		l.name = safe.Link(safe.Format("pull request %s", safe.Int(p.Number)), p.URL).And("%s", pullPlace(r, p))
+		l.same = standing{safe.Const("kept"), safe.Const("pull requests")}
+	}
+	l.same.behind = l.same.behind.And("%s", bracketed(p.Reason))
+	return l
+}
+
+func dashboardLine(r report.Report, d report.Dashboard) pullLine {
+	l := pullLine{said: dashboardSentence(r, d), url: d.URL}
+	if d.Operation != "none" {
+		return l
+	}
+	l.name = safe.Code(d.Repository)
+	l.same = standing{safe.Const("opened no issue in"), safe.Const("repositories")}
+	if d.Number > 0 {
+		l.name = safe.Link(l.name, d.URL)
+		l.same = standing{safe.Const("kept"), safe.Const("issues")}
+	}
+	l.same.behind = l.same.behind.And("%s", bracketed(d.Reason))
+	return l
+}
+
+// bracketed is a reason; empty if there is none.
+func bracketed(reason string) safe.Markdown {
+	if reason == "" {
+		return safe.Markdown{}
+	}
+	return safe.Format(" (%s)", safe.Text(reason))
 }
 
 // outcomes are the results of operations: if they were done, and in a dry run.
@@ -150,4 +235,46 @@ func fleetSentence(f report.Fleet) string {
 		text += "; left out: " + strings.Join(left, ", ")
 	}
 	return text
+}
+
+// fleetLines are the first lines about the repositories of an organisation: counts,
+// and what failed. They are empty for any other run.
+func fleetLines(r report.Report) safe.Markdown {
+	if r.Fleet == nil {
+		return safe.Markdown{}
+	}
+	lines := []safe.Markdown{safe.Text(fleetSentence(*r.Fleet)).And(".")}
+	if done := pullCounts(r); !done.Empty() {
+		lines = append(lines, safe.Format("Pull requests: %s.", done))
+	}
+	var failed []safe.Markdown
+	for _, of := range r.Fleet.Repositories {
+		if of.State == report.FleetFailed {
+			failed = append(failed, safe.Code(of.Name))
+		}
+	}
+	if len(failed) > 0 {
+		lines = append(lines, safe.Format("Failed: %s.", firstOf(failed)))
+	}
+	return safe.Join("\n", lines...).Line()
+}
+
+// pullCounts counts pull requests by what happened to them.
+func pullCounts(r report.Report) safe.Markdown {
+	var parts []safe.Markdown
+	of := func(is func(report.PullRequest) bool, did safe.Markdown) {
+		if n := collect.CountIf(r.PullRequests, is); n > 0 {
+			parts = append(parts, safe.Format("%s %s", did, safe.Int(n)))
+		}
+	}
+	for _, operation := range []string{"created", "updated", "closed"} {
+		did := outcomes[operation][0]
+		if r.DryRun {
+			did = outcomes[operation][1]
+		}
+		of(func(p report.PullRequest) bool { return p.Operation == operation }, did)
+	}
+	of(func(p report.PullRequest) bool { return p.Operation == "none" && p.Number > 0 }, safe.Const("kept"))
+	of(func(p report.PullRequest) bool { return p.Operation == "none" && p.Number == 0 }, safe.Const("not opened"))
+	return safe.Join(", ", parts...)
 }

@@ -422,17 +422,11 @@ func (t *text) why(m report.Module) {
 
 // pullRequests says what happened to each pull request.
 func (t *text) pullRequests() {
-	write := func(said safe.Markdown, url string) {
-		t.paragraph(0, cell{}, said)
-		if url != "" {
-			t.paragraph(tableIndent, cell{}, safe.Text(url))
+	for _, l := range pullLines(t.r, fewAlike) {
+		t.paragraph(0, cell{}, l.said)
+		if l.url != "" {
+			t.paragraph(tableIndent, cell{}, safe.Text(l.url))
 		}
-	}
-	for _, p := range t.r.PullRequests {
-		write(pullSentence(t.r, p), p.URL)
-	}
-	for _, d := range t.r.Dashboards {
-		write(dashboardSentence(t.r, d), d.URL)
 	}
 	if slices.ContainsFunc(t.r.PullRequests, func(p report.PullRequest) bool { return p.Body != "" }) {
 		t.paragraph(0, cell{}, safe.Const("--format markdown shows their texts"))
