@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
@@ -85,6 +84,6 @@ func carryOutCheck(ctx context.Context, env Env, m run.Means, dirs []string, e e
 	return r, err
 }
 
-// footer is the end of a pull request's text. It lists the commands for comments.
-var footer = safe.Format("<details><summary>Commands</summary>\n\n"+
-	"For people who may write to this repository, as the first line of a comment:\n\n%s\n</details>\n", comment.Table(comment.UnderPull))
+// footer is the end of a pull request's text. It links to the commands for comments.
+var footer = safe.Const("[Commands in comments](https://github.com/relock-dev/relock/blob/main/docs/comments.md) are for people who may write to this " +
+	"repository, if a workflow runs on its comments. `/relock help` lists them.\n")

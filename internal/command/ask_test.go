@@ -1,6 +1,7 @@
 package command
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -74,5 +75,18 @@ func TestOnlyTheActionWritesAStepSummary(t *testing.T) {
 	env.summary = true
 	if !env.ofRun(settings.Settings{}).Summary {
 		t.Error("the Action is not said to write a step summary")
+	}
+}
+
+// A pull request's text ends with one line about commands: the table of them would be
+// longer than what the pull request proposes.
+func TestTheCommandsOfAPullAreOneLine(t *testing.T) {
+	t.Parallel()
+	const page = "docs/comments.md"
+	if text := footer.String(); strings.Count(text, "\n") != 1 || strings.Contains(text, "|") || !strings.Contains(text, "(https://github.com/relock-dev/relock/blob/main/"+page+")") {
+		t.Errorf("the footer is\n%s\nwant one line with a link to %s", text, page)
+	}
+	if _, err := os.Stat("../../" + page); err != nil {
+		t.Error(err)
 	}
 }
