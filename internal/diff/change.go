@@ -27,17 +27,19 @@ const (
 
 // Change is the difference of one provider's entries in two lock files.
 type Change struct {
-	Addr provider.Addr
-	Kind Kind
+	Addr provider.Addr `json:"provider"`
+	Kind Kind          `json:"kind"`
 	// AddrFrom is the address that the provider had, if it moved.
-	AddrFrom provider.Addr
-	From     provider.Version // zero if added
-	To       provider.Version // zero if removed
-	Bump     provider.Bump    // between From and To; none if added or removed
+	AddrFrom provider.Addr    `json:"provider_from,omitzero"`
+	From     provider.Version `json:"-"`    // zero if added
+	To       provider.Version `json:"-"`    // zero if removed
+	Bump     provider.Bump    `json:"bump"` // between From and To; none if added or removed
 	// ConstraintsFrom and ConstraintsTo differ if the configuration changed.
-	ConstraintsFrom, ConstraintsTo provider.Constraints
+	ConstraintsFrom provider.Constraints `json:"constraints_from"`
+	ConstraintsTo   provider.Constraints `json:"constraints"`
 	// HashesAdded and HashesRemoved are the hash sets' differences, sorted.
-	HashesAdded, HashesRemoved []provider.Hash
+	HashesAdded   []provider.Hash `json:"hashes_added"`
+	HashesRemoved []provider.Hash `json:"hashes_removed"`
 	// Platforms are those whose packages gained a hash, as far as known; sorted.
-	Platforms []provider.Platform
+	Platforms []provider.Platform `json:"completed_platforms"`
 }

@@ -53,14 +53,15 @@ type Upgrade struct {
 
 // Notes are the publisher's texts about the releases of one upgrade.
 type Notes struct {
-	Addr       provider.Addr
-	From, To   provider.Version
-	Repository provider.Repository
-	Releases   []Release // newest first
+	Addr       provider.Addr       `json:"provider"`
+	From       provider.Version    `json:"from"`
+	To         provider.Version    `json:"to"`
+	Repository provider.Repository `json:"-"`
+	Releases   []Release           `json:"releases"` // newest first
 	// More counts the releases between the two versions that are not in Releases.
-	More int
+	More int `json:"more"`
 	// Problem says in a line why notes are missing; empty if none are.
-	Problem string
+	Problem string `json:"problem"`
 }
 
 // Release is the publisher's text about one release, cut into sections.

@@ -37,7 +37,7 @@ type list struct {
 
 // fleet begins the report on the repositories.
 func (l list) fleet(owner string) report.Fleet {
-	return report.Fleet{Owner: owner, Listed: l.listed, LeftOut: l.picked.left}
+	return report.Fleet{Owner: owner, Listed: l.listed, LeftOut: l.picked.left, Repositories: []report.Outcome{}}
 }
 
 // readList lists the repositories of an owner, whom the ask names, and picks among

@@ -4,10 +4,10 @@ import "github.com/relock-dev/relock/internal/collect"
 
 // Fleet is the result of a run over the repositories of an organisation.
 type Fleet struct {
-	Owner        string
-	Listed       int            // repositories that the token sees
-	LeftOut      map[string]int // of these, by reason
-	Repositories []Outcome      // the other ones, by name
+	Owner        string         `json:"owner"`
+	Listed       int            `json:"listed"`       // repositories that the token sees
+	LeftOut      map[string]int `json:"left_out"`     // of these, by reason
+	Repositories []Outcome      `json:"repositories"` // the other ones, by name
 }
 
 // Outcome is the result for one repository.

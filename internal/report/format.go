@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/relock-dev/relock/internal/collect"
@@ -151,8 +152,11 @@ func documentOf(r Report) document {
 		return doc
 	}
 	doc.Modules, doc.Unlocked, doc.PassedOver, doc.Excluded = []planJSON{}, array(r.Unlocked), r.PassedOver, array(r.Excluded)
-	doc.Consistency, doc.Answer, doc.Fleet, doc.Stats = array(Skews(r)), r.Answer, fleetOf(r), &r.Stats
+	doc.Consistency, doc.Answer, doc.Stats = array(Skews(r)), r.Answer, &r.Stats
 	doc.Stats.Stages = array(doc.Stats.Stages)
+	if r.Fleet != nil {
+		doc.Fleet = &fleetJSON{*r.Fleet, r.DryRun}
+	}
 	if r.Verb == verbs.PR || len(r.PullRequests) > 0 { // a command may have led to pull requests
 		doc.Notes, doc.PullRequests = collect.Mapped(SortedNotes(r), notesOf), collect.Mapped(r.PullRequests, withArrays)
 		doc.Dashboards = r.Dashboards
@@ -176,23 +180,22 @@ func rowOf(m Module, r Report) any {
 	case m.Verified != nil:
 		return verifiedOf(m)
 	}
+	if r.Fleet == nil {
+		m.InUse = nil
+	}
+	if r.Fleet == nil || len(m.Held()) == 0 {
+		m.Origins = nil
+	}
 	j := planOf(m)
 	if m.Pending || m.NeedsUpgrade() {
 		j.Next = r.Mending.Command([]string{m.Dir})
 	}
 	if r.Verb == verbs.Check { // a baseline accepts its findings
 		w := shaper{m.Names}
-		j.Findings, j.Accepted = collect.Mapped(m.Findings, w.markedOf), collect.Mapped(m.Accepted, w.acceptedOf)
+		j.Judged, j.Admitted = collect.Mapped(m.Findings, w.markedOf), collect.Mapped(m.Accepted, w.acceptedOf)
 	}
-	if r.Fleet == nil {
-		return j
-	}
-	j.InUse = m.InUse
-	for _, k := range m.Kept {
-		j.Kept = append(j.Kept, keptJSON{k.Addr, k.Version, k.Coverage, orNil(k.Signer)})
-	}
-	if len(m.Held()) > 0 {
-		j.Fetched = m.Origins
+	if r.Fleet != nil {
+		j.Unchanged = collect.Mapped(m.Kept, func(k Kept) keptJSON { return keptJSON{Use{k.Addr, k.Version}, k.Coverage, orNil(k.Signer)} })
 	}
 	return j
 }
@@ -313,80 +316,59 @@ func (w shaper) call(u scan.Unread) scan.Unread {
 
 // planJSON is a root module whose lock file is compared with the right one.
 type planJSON struct {
-	Dir string `json:"dir"`
-	provider.Tool
-	Assumed    bool          `json:"tool_version_assumed"`
-	Remembered bool          `json:"remembered,omitempty"`
-	Pending    bool          `json:"pending"`
-	Written    bool          `json:"written"`
-	Partial    bool          `json:"partial"`
-	Left       bool          `json:"left"`
-	HashesOnly bool          `json:"hashes_only"`
-	Next       string        `json:"next,omitempty"`
-	InUse      []Use         `json:"in_use,omitempty"`
-	Kept       []keptJSON    `json:"kept,omitempty"`
-	Fetched    Origins       `json:"fetched,omitempty"`
-	Changes    []changeJSON  `json:"changes"`
-	Held       []heldJSON    `json:"held"`
-	Missing    []missingJSON `json:"missing_platforms"`
-	Unread     []scan.Unread `json:"unread"`
-	Findings   []findingJSON `json:"findings"`
-	Accepted   []findingJSON `json:"accepted,omitempty"`
-	Errors     []problemJSON `json:"errors"`
-	Warnings   []problemJSON `json:"warnings"`
+	Module
+	Next      string        `json:"next,omitempty"`
+	Unchanged []keptJSON    `json:"kept,omitempty"`
+	Entries   []changeJSON  `json:"changes"`
+	Newer     []heldJSON    `json:"held"`
+	Missing   []missingJSON `json:"missing_platforms"`
+	Judged    []findingJSON `json:"findings"`
+	Admitted  []findingJSON `json:"accepted,omitempty"`
+	Errors    []problemJSON `json:"errors"`
+	Warnings  []problemJSON `json:"warnings"`
 }
 
 func planOf(m Module) planJSON {
 	w := shaper{m.Names}
-	j := planJSON{
-		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Remembered: m.Remembered, Pending: m.Pending, Written: m.Written, Partial: m.Partial, Left: m.Left, HashesOnly: m.HashesOnly,
-		Changes: collect.Mapped(m.Changes, w.changeOf), Held: []heldJSON{}, Missing: []missingJSON{}, Unread: collect.Mapped(m.Unread, w.call), Findings: collect.Mapped(m.Findings, w.findingOf),
-	}
-	j.Errors, j.Warnings = w.problemsOf(m.Diagnostics)
-	j.Held = append(j.Held, w.heldIn(m)...)
+	m.Unread = collect.Mapped(m.Unread, w.call)
+	j := planJSON{Module: m, Entries: collect.Mapped(m.Changes, w.changeOf), Newer: array(w.heldIn(m)), Missing: []missingJSON{}, Judged: collect.Mapped(m.Findings, w.findingOf)}
+	problems := slices.Clone(m.Diagnostics)
 	for _, k := range m.Facts() {
 		if len(k.Missing) > 0 {
-			j.Missing = append(j.Missing, missingJSON{k.Addr, k.Version, k.Missing, k.Since, orNil(k.Serving)})
+			j.Missing = append(j.Missing, missingJSON{Use{k.Addr, k.Version}, k.Missing, k.Since, orNil(k.Serving)})
 		}
 		for _, text := range k.Warnings { // registries write them for users of the provider
-			j.Warnings = append(j.Warnings, problemJSON{Code: problem.CodeRegistryWarning, Message: text, Provider: k.Addr, Host: k.Addr.Host.ForDisplay()})
+			problems = append(problems, problem.Problem{Code: problem.CodeRegistryWarning, Severity: problem.SeverityWarning, Message: text, Subject: problem.Subject{Addr: k.Addr}, Host: k.Addr.Host})
 		}
 	}
+	j.Errors, j.Warnings = w.problemsOf(problems)
 	return j
 }
 
 type changeJSON struct {
-	Provider       provider.Addr        `json:"provider"`
-	ProviderFrom   provider.Addr        `json:"provider_from,omitzero"`
-	Kind           diff.Kind            `json:"kind"`
-	Bump           provider.Bump        `json:"bump"`
-	From           *provider.Version    `json:"from"`
-	To             *provider.Version    `json:"to"`
-	Constraints    provider.Constraints `json:"constraints"`
-	ConstraintFrom provider.Constraints `json:"constraints_from"`
-	Platforms      []provider.Platform  `json:"platforms"`
-	Completed      []provider.Platform  `json:"completed_platforms"`
-	HashesAdded    []provider.Hash      `json:"hashes_added"`
-	HashesRemoved  []provider.Hash      `json:"hashes_removed"`
-	Released       provider.Day         `json:"released"`
-	Signer         *provider.Signer     `json:"signer"`
-	SignerFrom     *provider.Signer     `json:"signer_from"`
-	Marks          []provider.Mark      `json:"marks"`
-	Held           []heldJSON           `json:"held"`
-	FromPull       bool                 `json:"carried,omitempty"`
+	diff.Change
+	Old       *provider.Version   `json:"from"`
+	New       *provider.Version   `json:"to"`
+	Covered   []provider.Platform `json:"platforms"`
+	Released  provider.Day        `json:"released"`
+	Signer    *provider.Signer    `json:"signer"`
+	OldSigner *provider.Signer    `json:"signer_from"`
+	Marks     []provider.Mark     `json:"marks"`
+	Held      []heldJSON          `json:"held"`
+	Carried   bool                `json:"carried,omitempty"`
 }
 
 func (w shaper) changeOf(c Change) changeJSON {
+	c.HashesAdded, c.HashesRemoved, c.Platforms = array(c.HashesAdded), array(c.HashesRemoved), array(c.Platforms)
 	j := changeJSON{
-		Provider: c.Addr, ProviderFrom: c.AddrFrom, Kind: c.Kind, Bump: c.Bump, Constraints: c.ConstraintsTo, ConstraintFrom: c.ConstraintsFrom,
-		Platforms: array(c.Coverage), Completed: array(c.Platforms), HashesAdded: array(c.HashesAdded), HashesRemoved: array(c.HashesRemoved),
-		Released: provider.Day(c.Published), Signer: orNil(c.Signer), SignerFrom: orNil(c.SignerFrom), Marks: array(c.Marks), Held: collect.Mapped(c.Held, w.heldOf), FromPull: c.FromPull && !c.Unasked,
+		Change: c.Change, Covered: array(c.Coverage), Released: provider.Day(c.Published), Signer: orNil(c.Signer), OldSigner: orNil(c.SignerFrom),
+		Marks: array(c.Marks), Held: collect.Mapped(c.Held, w.heldOf), Carried: c.FromPull && !c.Unasked,
 	}
 	for _, v := range c.Olds() { // one at most
-		j.From = &v
+		j.Old = &v
 	}
 	for _, v := range c.News() {
-		j.To = &v
+		j.New = &v
 	}
 	return j
 }
@@ -453,8 +435,7 @@ func (w shaper) measure(m upgrade.Measure) upgrade.Measure {
 
 // missingJSON is a provider whose release lacks platforms.
 type missingJSON struct {
-	Provider  provider.Addr                          `json:"provider"`
-	Version   provider.Version                       `json:"version"`
+	Use
 	Platforms []provider.Platform                    `json:"platforms"`
 	Since     map[provider.Platform]provider.Version `json:"since,omitempty"`
 	ServedBy  *provider.Version                      `json:"served_by"`
@@ -462,8 +443,7 @@ type missingJSON struct {
 
 // keptJSON is an unchanged provider that the report says something about.
 type keptJSON struct {
-	Provider  provider.Addr       `json:"provider"`
-	Version   provider.Version    `json:"version"`
+	Use
 	Platforms []provider.Platform `json:"platforms,omitempty"`
 	Signer    *provider.Signer    `json:"signer,omitempty"`
 }
@@ -535,45 +515,26 @@ func verifiedOf(m Module) verifiedJSON {
 
 // notesJSON are the release notes of an upgrade.
 type notesJSON struct {
-	Provider   provider.Addr    `json:"provider"`
-	From       provider.Version `json:"from"`
-	To         provider.Version `json:"to"`
-	Repository string           `json:"repository"`    // its address; empty if it is not known
-	Tag        string           `json:"tag,omitempty"` // of the release that the upgrade comes to
-	Releases   []notes.Release  `json:"releases"`
-	More       int              `json:"more"`
-	Problem    string           `json:"problem"`
+	notes.Notes
+	Address string `json:"repository"`    // empty if it is not known
+	Tag     string `json:"tag,omitempty"` // of the release that the upgrade comes to
 }
 
 func notesOf(n notes.Notes) notesJSON {
-	j := notesJSON{Provider: n.Addr, From: n.From, To: n.To, More: n.More, Problem: n.Problem}
-	if n.Repository.Known() {
-		j.Repository, j.Tag = n.Repository.URL(), n.Repository.Tag
-	}
-	j.Releases = collect.Mapped(n.Releases, func(r notes.Release) notes.Release {
+	n.Releases = collect.Mapped(n.Releases, func(r notes.Release) notes.Release {
 		r.Sections = array(r.Sections)
 		return r
 	})
+	j := notesJSON{Notes: n}
+	if n.Repository.Known() {
+		j.Address, j.Tag = n.Repository.URL(), n.Repository.Tag
+	}
 	return j
 }
 
 type fleetJSON struct {
-	Owner        string         `json:"owner"`
-	DryRun       bool           `json:"dry_run"`
-	Listed       int            `json:"listed"`
-	LeftOut      map[string]int `json:"left_out"`
-	Repositories []Outcome      `json:"repositories"`
-}
-
-func fleetOf(r Report) *fleetJSON {
-	if r.Fleet == nil {
-		return nil
-	}
-	j := &fleetJSON{r.Fleet.Owner, r.DryRun, r.Fleet.Listed, r.Fleet.LeftOut, array(r.Fleet.Repositories)}
-	if j.LeftOut == nil {
-		j.LeftOut = map[string]int{}
-	}
-	return j
+	Fleet
+	DryRun bool `json:"dry_run"`
 }
 
 // SettingsShown are the settings in force for a repository, with explanations.

@@ -103,60 +103,61 @@ type Report struct {
 // Module is the result for one root module.
 type Module struct {
 	// Dir and LockPath are slash-separated, with the names that people use.
-	Dir      string
-	LockPath string
+	Dir      string `json:"dir"`
+	LockPath string `json:"-"`
 	// Names are the names of all files that places of the module are in.
-	Names problem.Naming
-	Tool  provider.Tool
+	Names         problem.Naming `json:"-"`
+	provider.Tool                // its keys are those of the module
 	// Assumed is true if nothing names the release of the tool.
-	Assumed bool
+	Assumed bool `json:"tool_version_assumed"`
 	// Scan is the scanned root module with its requirements. Only the verbs scan and why
 	// fill it.
-	Scan *scan.RootModule
+	Scan *scan.RootModule `json:"-"`
 	// Changes are those of the lock file's entries, sorted by address.
-	Changes []Change
+	Changes []Change `json:"-"`
 	// InUse are all entries of the lock file after the run, or after what the run
 	// would write; sorted by address.
-	InUse []Use
+	InUse []Use `json:"in_use,omitempty"`
 	// Kept are the unchanged providers that the report says something about,
 	// sorted by address.
-	Kept []Kept
+	Kept []Kept `json:"-"`
 	// Pending is true if the lock file is not as it should be. Written is true if
 	// the run has replaced it.
-	Pending, Written bool
+	Pending bool `json:"pending"`
+	Written bool `json:"written"`
 	// Remembered is true if an earlier run examined the lock file. Its entries and
 	// its state are known then, and not its changes: pull requests have those.
-	Remembered bool
+	Remembered bool `json:"remembered,omitempty"`
 	// OnBase is true if all pending changes were pending before the checked
 	// change, too.
-	OnBase bool
+	OnBase bool `json:"-"`
 	// Forgiven is true if some finding was there before the checked change.
-	Forgiven bool
+	Forgiven bool `json:"-"`
 	// Partial is true if recorded constraints are used instead of modules that
 	// could not be read.
-	Partial bool
+	Partial bool `json:"partial"`
 	// Left is true if the lock file was not examined, since the requirements are
 	// unknown.
-	Left bool
+	Left bool `json:"left"`
 	// Unseen is true if the run did not look at the root module. The changes are
 	// those of the open pull request.
-	Unseen bool
+	Unseen bool `json:"-"`
 	// HashesOnly is true if only the hashes of the lock file were judged, since
 	// no search enters its directory.
-	HashesOnly bool
+	HashesOnly bool `json:"hashes_only"`
 	// Unread are module calls that could not be followed.
-	Unread []scan.Unread
+	Unread []scan.Unread `json:"unread"`
 	// Origins are the versions of the fetched modules.
-	Origins Origins
+	Origins Origins `json:"fetched,omitempty"`
 	// Diagnostics are the problems of this root module.
-	Diagnostics []problem.Problem
+	Diagnostics []problem.Problem `json:"-"`
 	// Findings are wrong hashes of the lock file, and Undecided those that could
 	// not be judged; sorted by place.
-	Findings, Undecided []problem.Problem
+	Findings, Undecided []problem.Problem `json:"-"`
 	// Accepted are findings that a baseline accepts.
-	Accepted []ledger.Acceptance
+	Accepted []ledger.Acceptance `json:"-"`
 	// Verified is the rest of a verification; nil for other verbs.
-	Verified *Verified
+	Verified *Verified `json:"-"`
 }
 
 // Change is the change of one provider's entry, with the facts about it.
