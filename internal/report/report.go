@@ -121,13 +121,13 @@ type Module struct {
 	// Kept are the unchanged providers that the report says something about,
 	// sorted by address.
 	Kept []Kept `json:"-"`
+	// Remembered is true if an earlier run examined the lock file. Its entries and
+	// its state are known then, and not its changes: pull requests have those.
+	Remembered bool `json:"remembered,omitempty"`
 	// Pending is true if the lock file is not as it should be. Written is true if
 	// the run has replaced it.
 	Pending bool `json:"pending"`
 	Written bool `json:"written"`
-	// Remembered is true if an earlier run examined the lock file. Its entries and
-	// its state are known then, and not its changes: pull requests have those.
-	Remembered bool `json:"remembered,omitempty"`
 	// OnBase is true if all pending changes were pending before the checked
 	// change, too.
 	OnBase bool `json:"-"`
