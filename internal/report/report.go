@@ -110,20 +110,17 @@ type Module struct {
 	provider.Tool                // its keys are those of the module
 	// Assumed is true if nothing names the release of the tool.
 	Assumed bool `json:"tool_version_assumed"`
+	// Remembered is true if an earlier run examined the lock file. Its entries and
+	// its state are known then, and not its changes: pull requests have those.
+	Remembered bool `json:"remembered,omitempty"`
 	// Scan is the scanned root module with its requirements. Only the verbs scan and why
 	// fill it.
 	Scan *scan.RootModule `json:"-"`
 	// Changes are those of the lock file's entries, sorted by address.
 	Changes []Change `json:"-"`
-	// InUse are all entries of the lock file after the run, or after what the run
-	// would write; sorted by address.
-	InUse []Use `json:"in_use,omitempty"`
 	// Kept are the unchanged providers that the report says something about,
 	// sorted by address.
 	Kept []Kept `json:"-"`
-	// Remembered is true if an earlier run examined the lock file. Its entries and
-	// its state are known then, and not its changes: pull requests have those.
-	Remembered bool `json:"remembered,omitempty"`
 	// Pending is true if the lock file is not as it should be. Written is true if
 	// the run has replaced it.
 	Pending bool `json:"pending"`
@@ -145,6 +142,9 @@ type Module struct {
 	// HashesOnly is true if only the hashes of the lock file were judged, since
 	// no search enters its directory.
 	HashesOnly bool `json:"hashes_only"`
+	// InUse are all entries of the lock file after the run, or after what the run
+	// would write; sorted by address.
+	InUse []Use `json:"in_use,omitempty"`
 	// Unread are module calls that could not be followed.
 	Unread []scan.Unread `json:"unread"`
 	// Origins are the versions of the fetched modules.
