@@ -30,7 +30,7 @@ func TestLoopbackHintWorks(t *testing.T) {
 			o := session{home: t.TempDir(), env: map[string]string{"PATH": os.Getenv("PATH")}}
 			status, said := o.run(t, s, root, "scan", name)
 			block := regexp.MustCompile(`(?s)next: .*(host "\S+" \{\})`).FindStringSubmatch(said)
-			if status != ExitOK || block == nil || !strings.Contains(said, "refused: an address of this machine") {
+			if status != ExitFailed || block == nil || !strings.Contains(said, "refused: an address of this machine") {
 				t.Fatalf("scan = %d, want a refusal with a block for the CLI configuration:\n%s", status, said)
 			}
 			o.cli = block[1] + "\n"
