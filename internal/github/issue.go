@@ -239,19 +239,9 @@ func (s *issueSearch) whole(ctx context.Context, r *Repository, viewer string, a
 		return err
 	}
 	slices.SortFunc(s.found.List, func(a, b Issue) int {
-		return cmp.Or(trueFirst(a.Open, b.Open), trueFirst(a.byBot, b.byBot), cmp.Compare(a.Number, b.Number))
+		return cmp.Or(collect.TrueFirst(a.Open, b.Open), collect.TrueFirst(a.byBot, b.byBot), cmp.Compare(a.Number, b.Number))
 	})
 	return nil
-}
-
-func trueFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
 }
 
 // rest asks for all lists that are due.
