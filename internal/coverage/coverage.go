@@ -86,8 +86,8 @@ type Cover struct {
 	// Assumed are the entries whose old platforms are guessed from the number of their
 	// hashes.
 	Assumed []provider.Want
-	// Withdrawn are the entries of withdrawn releases, which new entries replace. Nothing can
-	// say any more which platforms they covered, so List stands in for them.
+	// Withdrawn are the entries of withdrawn releases, which new entries replace. Their old
+	// platforms are unknown, so List is used for them.
 	Withdrawn []provider.Want
 	// List are the platforms of entries that have none of their own. It is empty if each
 	// release decides.

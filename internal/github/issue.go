@@ -40,8 +40,8 @@ type Actor struct {
 type OwnIssues struct {
 	// Off says that the repository has issues switched off.
 	Off bool
-	// List has those that were found: open ones first, then those of bots, which count
-	// whoever runs, then the oldest.
+	// List has those that were found: open ones first, then those of bots, which every user
+	// of relock shares, then the oldest.
 	List []Issue
 	// Err is why they are not known; nil: they are.
 	Err error

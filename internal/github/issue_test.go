@@ -94,8 +94,8 @@ func TestFindsIssuesOfOurOwn(t *testing.T) {
 	}
 }
 
-// The issue is the same whoever runs: of bots, and of the user who runs. An older one of a
-// person does not displace that of a bot, and a closed one none that is open.
+// TestIssueIsTheSameWhoeverRuns: every account finds the issue of a bot. A person's older
+// issue does not replace a bot's, and a closed issue does not replace an open one.
 func TestIssueIsTheSameWhoeverRuns(t *testing.T) {
 	h := newHub(t, issueWorld)
 	h.Admit("ghs_other", sandbox.Identity{Login: "renovate[bot]", Bot: true, Permissions: map[string]string{"metadata": "read", "contents": "write", "pull_requests": "write", "issues": "write"}})
