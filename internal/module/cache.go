@@ -70,7 +70,7 @@ func (c *cache) load(id string) (contents, bool) {
 		return contents{}, false
 	}
 	file.Touch(f.Name())
-	return contents{t, id}, true
+	return contents{fs: t, id: id}, true
 }
 
 // save counts a fetched package, and keeps it if no content is missing. If the cache cannot

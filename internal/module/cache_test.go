@@ -151,7 +151,7 @@ func TestNoBeginningOfAPackageIsOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &cache{dir: t.TempDir(), log: slog.New(slog.DiscardHandler)}
-	c.save(contents{into.Tree(), "id"})
+	c.save(contents{fs: into.Tree(), id: "id"})
 	saved, err := os.ReadFile(c.file("id"))
 	if err != nil {
 		t.Fatal(err)

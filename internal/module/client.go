@@ -143,8 +143,9 @@ func (c *Client) Packages() int { return int(c.cache.fetched.Load()) }
 
 // contents is a fetched package.
 type contents struct {
-	fs fs.FS
-	id string
+	fs   fs.FS
+	id   string
+	hash string // as in scan.Package
 }
 
 // Fetch implements scan.Source. Errors are *problem.Error: CodeUnreadModule,
@@ -261,7 +262,7 @@ func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, at location
 		}
 	}
 	dir, err := findDir(p.fs, subdir)
-	return scan.Package{FS: p.fs, Dir: dir, ID: p.id}, err
+	return scan.Package{FS: p.fs, Dir: dir, ID: p.id, Hash: p.hash}, err
 }
 
 // part is the directory in a package that a server referred to. It becomes the whole
@@ -275,10 +276,10 @@ func (c *Client) part(ctx context.Context, p contents, dir string) (contents, er
 	return c.parts.Do(ctx, id, func() (contents, error) {
 		if t, ok := p.fs.(*filetree.Tree); ok {
 			below, err := filetree.Below(t, dir)
-			return contents{below, id}, err
+			return contents{below, id, p.hash}, err
 		}
 		sub, err := fs.Sub(p.fs, dir)
-		return contents{sub, id}, err
+		return contents{sub, id, p.hash}, err
 	})
 }
 

@@ -28,7 +28,7 @@ func fromDisk(ctx context.Context, a moduleaddr.Package) (contents, error) {
 	case err != nil:
 		return contents{}, unread("reading %s: %v", name, file.Cause(err))
 	case kind == "" && stat.IsDir():
-		return contents{os.DirFS(name), "file://" + filepath.ToSlash(name)}, nil
+		return contents{fs: os.DirFS(name), id: "file://" + filepath.ToSlash(name)}, nil
 	case kind == "":
 		return contents{}, unread("%s is no directory", name)
 	case !stat.Mode().IsRegular(): // a named pipe would block the run
@@ -47,5 +47,5 @@ func fromDisk(ctx context.Context, a moduleaddr.Package) (contents, error) {
 	if _, err := io.Copy(digest, io.NewSectionReader(f, 0, 1<<62)); err != nil {
 		return contents{}, unread("reading the archive %s: %v", name, file.Cause(err))
 	}
-	return contents{t, archiveID(kind, hex.EncodeToString(digest.Sum(nil)))}, nil
+	return contents{fs: t, id: archiveID(kind, hex.EncodeToString(digest.Sum(nil)))}, nil
 }

@@ -70,7 +70,7 @@ func (g *gits) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (
 		return contents{}, err
 	}
 	if fullCommit.MatchString(ref.name) && !ref.shallow {
-		if p, ok := g.cache.load(gitID(r.url, ref.name)); ok {
+		if p, ok := g.saved(r.url, ref.name); ok {
 			return p, nil
 		}
 	}
@@ -133,8 +133,7 @@ func (g *gits) tagged(ctx context.Context, a moduleaddr.Package, tag string) (st
 
 // commit reads one commit, from the cache if it has it.
 func (g *gits) commit(ctx context.Context, r *gitRepository, commit string, depth int) (contents, error) {
-	id := gitID(r.remote.url, commit)
-	if p, ok := g.cache.load(id); ok {
+	if p, ok := g.saved(r.remote.url, commit); ok {
 		return p, nil
 	}
 	if err := r.fetch(ctx, commit); err != nil {
@@ -149,8 +148,19 @@ func (g *gits) commit(ctx context.Context, r *gitRepository, commit string, dept
 			return contents{}, err
 		}
 	}
-	return g.cache.save(contents{into.Tree(), id}), nil
+	return g.cache.save(contents{into.Tree(), gitID(r.remote.url, commit), gitHash(commit)}), nil
 }
+
+// saved is a commit from the cache.
+func (g *gits) saved(u *url.URL, commit string) (contents, bool) {
+	p, ok := g.cache.load(gitID(u, commit))
+	p.hash = gitHash(commit)
+	return p, ok
+}
+
+// gitHash is the hash of a commit in a lock file of modules. The commit determines all of
+// its files, and the commits of its submodules.
+func gitHash(commit string) string { return "git:" + commit }
 
 // gitID names a commit of a repository, without credentials.
 func gitID(u *url.URL, commit string) string {

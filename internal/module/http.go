@@ -172,7 +172,7 @@ func (w web) download(ctx context.Context, r transport.Request, kind string, sum
 	if err != nil {
 		return contents{}, err
 	}
-	p := contents{t, archiveID(kind, hex.EncodeToString(digest.Sum(nil)))}
+	p := contents{fs: t, id: archiveID(kind, hex.EncodeToString(digest.Sum(nil)))}
 	if sum.kind == "sha256" {
 		return w.cache.save(p), nil
 	}

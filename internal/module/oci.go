@@ -44,7 +44,9 @@ func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, k
 		return contents{}, ociError(ctx, a.URL, "resolving the reference", err)
 	}
 	id := "oci+" + of.String() + "@" + named.Digest.String()
+	hash := "oci:" + named.Digest.String()
 	if p, ok := kept.load(id); ok {
+		p.hash = hash
 		return p, nil
 	}
 	if named.MediaType != ocispec.MediaTypeImageManifest {
@@ -76,7 +78,7 @@ func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, k
 	if err != nil {
 		return contents{}, err
 	}
-	return kept.save(contents{t, id}), nil
+	return kept.save(contents{t, id, hash}), nil
 }
 
 // ociReference is the tag or digest in oci://HOST/REPOSITORY[?tag=TAG|?digest=DIGEST].

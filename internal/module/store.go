@@ -114,7 +114,7 @@ func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) 
 		sum256.Write(data)
 	}
 	s.cache.fetched.Add(1)
-	return contents{t, "content+sha256:" + hex.EncodeToString(sum256.Sum(nil))}, nil
+	return contents{fs: t, id: "content+sha256:" + hex.EncodeToString(sum256.Sum(nil))}, nil
 }
 
 func bucketRefused(u *url.URL, place string) error {

@@ -22,6 +22,20 @@ type Call struct {
 	// which may be empty. Then the module must come from a registry.
 	Version   string
 	Versioned bool
+	// Hash asks for Package.Hash. Of an archive or of a directory in a store, all files are
+	// read for it.
+	Hash bool
+	// Pin is what a lock file of modules says of the call. With the zero value, the rules of
+	// init decide.
+	Pin Pin
+}
+
+// Pin is the package that a lock file of modules has for a call. Package and Hash are as in
+// modulelock.Entry.
+type Pin struct {
+	Version string // of a registry module; otherwise empty
+	Package string // the git repository of a registry module; otherwise empty
+	Hash    string
 }
 
 // Package is a fetched package. Its modules may call each other with local sources. A path
@@ -38,6 +52,14 @@ type Package struct {
 	// ID identifies the content: a commit, the checksum of an archive, or the path of a
 	// directory on this machine's disk. Packages with the same ID have the same content.
 	ID string
+	// Hash is the package's hash as in modulelock.Entry. It is empty for a package on this
+	// machine's disk that is no git repository. Of an archive or of a directory in a store,
+	// it is also empty unless the call asks for it. If a server refers to a directory in a
+	// package, the hash is that of the whole package.
+	Hash string
+	// Repository is the git repository that a registry names for its module:
+	// git::URL[//SUBDIR], without credentials and ref. It is empty for any other module.
+	Repository string
 	// Version is the selected version of a registry module, normalised; empty for any
 	// other.
 	Version string

@@ -131,21 +131,21 @@ func recordedSource() *tableSource {
 	const git, net = "git::file://@FIXTURES@/modrepo.git", "mods.example/acme/net/aws"
 	s := newTableSource()
 	s.answers = map[Call]tableAnswer{
-		{Source: git}:                              modrepo("v1.0.0-build2", ".", ""), // the last tag is the branch's head
-		{Source: git + "?ref=v1.0.0"}:              modrepo("v1.0.0", ".", ""),
-		{Source: git + "?ref=v1.1.0"}:              modrepo("v1.1.0", ".", ""),
-		{Source: git + "//modules/sub?ref=v1.1.0"}: modrepo("v1.1.0", "modules/sub", ""),
-		{Source: git + "?ref=nope"}:                {err: &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreadModule, Message: "there is no such ref"}}},
-		{net, "1.0.0", true}:                       modrepo("v1.0.0", ".", "1.0.0"),
-		{net, "v1.0.0", true}:                      modrepo("v1.0.0", ".", "1.0.0"),
-		{net, "2.0.0-rc1", true}:                   modrepo("v2.0.0-rc1", ".", "2.0.0-rc1"),
-		{net, "~> 1", true}:                        modrepo("v2.0.0", ".", "2.0.0"),
-		{net, ">= 1.0.0.0", true}:                  modrepo("v2.0.0", ".", "2.0.0"),
-		{net, "~>  1.0", true}:                     modrepo("v1.1.0", ".", "1.1.0"),
-		{net, ">= 9", true}:                        noVersion,
-		{net, "2.0.0-rc1, >= 1.0", true}:           noVersion,
-		{net + "//modules/sub", "1.1.0", true}:     modrepo("v1.1.0", "modules/sub", "1.1.0"),
-		{Source: "mods.example/acme/plus/aws"}:     modrepo("v1.0.0", ".", "1.0.0"),
+		{Source: git}:                                                      modrepo("v1.0.0-build2", ".", ""), // the last tag is the branch's head
+		{Source: git + "?ref=v1.0.0"}:                                      modrepo("v1.0.0", ".", ""),
+		{Source: git + "?ref=v1.1.0"}:                                      modrepo("v1.1.0", ".", ""),
+		{Source: git + "//modules/sub?ref=v1.1.0"}:                         modrepo("v1.1.0", "modules/sub", ""),
+		{Source: git + "?ref=nope"}:                                        {err: &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreadModule, Message: "there is no such ref"}}},
+		{Source: net, Version: "1.0.0", Versioned: true}:                   modrepo("v1.0.0", ".", "1.0.0"),
+		{Source: net, Version: "v1.0.0", Versioned: true}:                  modrepo("v1.0.0", ".", "1.0.0"),
+		{Source: net, Version: "2.0.0-rc1", Versioned: true}:               modrepo("v2.0.0-rc1", ".", "2.0.0-rc1"),
+		{Source: net, Version: "~> 1", Versioned: true}:                    modrepo("v2.0.0", ".", "2.0.0"),
+		{Source: net, Version: ">= 1.0.0.0", Versioned: true}:              modrepo("v2.0.0", ".", "2.0.0"),
+		{Source: net, Version: "~>  1.0", Versioned: true}:                 modrepo("v1.1.0", ".", "1.1.0"),
+		{Source: net, Version: ">= 9", Versioned: true}:                    noVersion,
+		{Source: net, Version: "2.0.0-rc1, >= 1.0", Versioned: true}:       noVersion,
+		{Source: net + "//modules/sub", Version: "1.1.0", Versioned: true}: modrepo("v1.1.0", "modules/sub", "1.1.0"),
+		{Source: "mods.example/acme/plus/aws"}:                             modrepo("v1.0.0", ".", "1.0.0"),
 		{Source: "git::file://@FIXTURES@/modrepo2.git//modules/x"}: {pkg: Package{
 			FS: fileTree(map[string]string{
 				"modules/x/main.tf":   "module \"c\" {\n  source = \"../../common\"\n}\n",
