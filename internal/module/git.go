@@ -55,8 +55,7 @@ func (g *gits) named(ctx context.Context, a moduleaddr.Package, from *url.URL) (
 		query.Del(argument)
 	}
 	plain.RawQuery = query.Encode()
-	// git might read such a name as an option
-	if strings.HasPrefix(ref.name, "-") || strings.ContainsFunc(ref.name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	if !moduleaddr.PlausibleRef(ref.name) {
 		return r, ref, invalidAddress("invalid module source address: its ref is no name of a commit")
 	}
 	r, err := g.opts.admitted(ctx, r)

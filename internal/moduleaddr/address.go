@@ -7,11 +7,13 @@
 package moduleaddr
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
 	"path"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	tfaddr "github.com/hashicorp/terraform-registry-address"
 
@@ -76,11 +78,12 @@ func (a Address) Same(b Address) bool {
 var localForm = regexp.MustCompile(`^\.\.?[/\\]`)
 
 // parseRegistry reads [HOST/]NAMESPACE/NAME/SYSTEM[//SUBDIR]. The library does
-// not know that the default host is that of the tool.
+// not know that the default host is that of the tool. It takes a host of invalid UTF-8, and
+// panics when that is shown.
 func parseRegistry(text string, tool provider.ToolName) (tfaddr.Module, error) {
 	m, err := tfaddr.ParseModuleSource(text)
-	if err != nil {
-		return m, err
+	if err != nil || !utf8.ValidString(text) {
+		return m, cmp.Or(err, errNoRemote)
 	}
 	if pkg, _ := cutSubdir(text); strings.Count(pkg, "/") == 2 {
 		m.Package.Host = tool.DefaultHost()

@@ -153,7 +153,7 @@ func FuzzParse(f *testing.F) {
 // them.
 func TestParse_registry(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"github.com/acme/net/aws", "bitbucket.org/acme/net/aws", "acme/net", "acme/net/aws?ref=x", "localhost/acme/net/aws", "https://x/y/z"} {
+	for _, text := range []string{"github.com/acme/net/aws", "bitbucket.org/acme/net/aws", "acme/net", "acme/net/aws?ref=x", "localhost/acme/net/aws", "https://x/y/z", "a\x90.example/acme/net/aws"} {
 		if a, _ := Parse(text, provider.Terraform); a.Kind == Registry {
 			t.Errorf("Parse(%q) = %v, want another kind", text, a.Module)
 		}
