@@ -14,39 +14,57 @@ import (
 //
 // Nested or missing markers are an error, and so is a side that is no valid lock file.
 func Read(src []byte, path string, stored func() []byte) (*File, []problem.Problem) {
-	f, errors := Parse(src, path)
+	f, line, errors := format.Read(src, path, stored)
+	if line > 0 {
+		f.Path, f.Source, f.Conflict = path, src, line
+	}
+	return f, errors
+}
+
+var format = Format[File]{Parse, unite}
+
+// Format is a kind of file that is merged by its entries.
+type Format[F any] struct {
+	Parse func(src []byte, path string) (*F, []problem.Problem)
+	// Unite makes one file of the two sides of a merge. base is their common base, nil if
+	// it is not known.
+	Unite func(base, ours, theirs *F) *F
+}
+
+// Read is Parse that also unites the sides of a file with markers of a merge conflict. It
+// then returns the line of the first marker.
+func (k Format[F]) Read(src []byte, path string, stored func() []byte) (f *F, conflict int, errors []problem.Problem) {
+	f, errors = k.Parse(src, path)
 	if f != nil || markerLine(src) == 0 {
-		return f, errors
+		return f, 0, errors
 	}
 	sides, err := splitSides(src, path)
 	if err != nil {
-		return nil, []problem.Problem{*err}
+		return nil, 0, []problem.Problem{*err}
 	}
-	ours, theirs, errors := parseSides(sides.ours, sides.theirs, path, "merge conflict", takeOne)
+	ours, theirs, errors := k.sides(sides.ours, sides.theirs, path, "merge conflict", takeOne)
 	if len(errors) > 0 {
-		return nil, errors
+		return nil, 0, errors
 	}
-	var base *File
+	var base *F
 	if sides.based {
 		// Git moves lines that both sides have added out of the marked part. Then the base
 		// has them, too. So it need not be a lock file.
-		base, _ = Parse(sides.base, path)
+		base, _ = k.Parse(sides.base, path)
 	}
 	if base == nil && stored != nil {
 		if whole := stored(); whole != nil {
-			base, _ = Parse(whole, path)
+			base, _ = k.Parse(whole, path)
 		}
 	}
-	united := unite(base, ours, theirs)
-	united.Path, united.Source, united.Conflict = path, src, markerLine(src)
-	return united, nil
+	return k.Unite(base, ours, theirs), markerLine(src), nil
 }
 
-// parseSides parses both sides of a merge. Their lines have the same numbers as in the
-// file. of says in errors what they are sides of.
-func parseSides(first, second []byte, path, of, hint string) (ours, theirs *File, errors []problem.Problem) {
-	parse := func(src []byte, which string) *File {
-		f, wrong := Parse(src, path)
+// sides parses both sides of a merge. Their lines have the same numbers as in the file. of
+// says in errors what they are sides of.
+func (k Format[F]) sides(first, second []byte, path, of, hint string) (ours, theirs *F, errors []problem.Problem) {
+	parse := func(src []byte, which string) *F {
+		f, wrong := k.Parse(src, path)
 		for _, d := range wrong {
 			d.Message = fmt.Sprintf("the %s side of the %s is no lock file: %s", which, of, d.Message)
 			d.Hint = hint
@@ -90,7 +108,7 @@ func splitSides(src []byte, path string) (sides, *problem.Problem) {
 	s := sides{based: true}
 	at, opened, number, size := outside, 0, 0, 0
 	fail := func(line int, format string, args ...any) (sides, *problem.Problem) {
-		d := conflictAt(path, line)
+		d := ConflictAt(path, line)
 		d.Message = "the markers of a merge conflict cannot be read: " + fmt.Sprintf(format, args...)
 		d.Hint = takeOne
 		return sides{}, &d
@@ -167,7 +185,8 @@ func markerLine(src []byte) int {
 	return 0
 }
 
-func conflictAt(path string, line int) problem.Problem {
+// ConflictAt is the problem of the markers of a merge conflict that begin in a line.
+func ConflictAt(path string, line int) problem.Problem {
 	return problem.Problem{
 		Code: problem.CodeConflict, Place: problem.Place{Path: path, Line: line},
 		Message: "the file has the markers of a merge conflict",

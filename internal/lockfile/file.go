@@ -72,7 +72,7 @@ func (f *File) Conflicted() (problem.Problem, bool) {
 	if f.Conflict == 0 {
 		return problem.Problem{}, false
 	}
-	return conflictAt(f.Path, f.Conflict), true
+	return ConflictAt(f.Path, f.Conflict), true
 }
 
 // entry is the entry of a provider, or nil.

@@ -218,8 +218,8 @@ func TestLiteralsAreTheLibrarys(t *testing.T) {
 	}
 	for _, s := range texts {
 		want := string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes())
-		if got := string(appendQuoted([]byte("before"), s)); got != "before"+want {
-			t.Errorf("appendQuoted(before, %q) = %s, want before%s", s, got, want)
+		if got := string(AppendQuoted([]byte("before"), s)); got != "before"+want {
+			t.Errorf("AppendQuoted(before, %q) = %s, want before%s", s, got, want)
 		}
 	}
 }

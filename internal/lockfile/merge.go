@@ -16,8 +16,7 @@ import (
 // If one of the two files is no lock file, there is no content, and the diagnostics say
 // why. path is only for messages.
 func Merge(base, ours, theirs []byte, path string) (content []byte, disputed bool, errors []problem.Problem) {
-	origin, _ := Parse(base, path)
-	first, second, errors := parseSides(ours, theirs, path, "merge", "repair it where it is committed, or resolve the conflict by hand")
+	origin, first, second, errors := format.Merge(base, ours, theirs, path)
 	if len(errors) > 0 {
 		return nil, false, errors
 	}
@@ -33,13 +32,28 @@ func Merge(base, ours, theirs []byte, path string) (content []byte, disputed boo
 			b.WriteString(l.block() + "\n")
 			continue
 		}
-		b.WriteString(beginOurs + first.text(l.Addr))
+		common := ""
 		if origin != nil {
-			b.WriteString(beginBase + origin.text(l.Addr))
+			common = origin.text(l.Addr)
 		}
-		b.WriteString(beginTheirs + second.text(l.Addr) + endConflict)
+		b.WriteString(Conflict(first.text(l.Addr), common, second.text(l.Addr), origin != nil))
 	}
 	return b.Bytes(), true, nil
+}
+
+// Merge parses the three files of a merge. The base is nil if it is no such file.
+func (k Format[F]) Merge(base, ours, theirs []byte, path string) (origin, first, second *F, errors []problem.Problem) {
+	origin, _ = k.Parse(base, path)
+	first, second, errors = k.sides(ours, theirs, path, "merge", "repair it where it is committed, or resolve the conflict by hand")
+	return origin, first, second, errors
+}
+
+// Conflict puts the texts of a disputed entry between conflict markers in git's style diff3.
+func Conflict(ours, base, theirs string, based bool) string {
+	if based {
+		ours += beginBase + base
+	}
+	return beginOurs + ours + beginTheirs + theirs + endConflict
 }
 
 // The lines around a disputed entry.

@@ -10,13 +10,10 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/relock-dev/relock/internal/hclfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/staticeval"
 )
 
 var fileSchema = &hcl.BodySchema{
@@ -107,19 +104,13 @@ type parser struct {
 }
 
 func (p *parser) file() {
-	f, errors := hclfile.Parse(p.src, problem.Place{Path: Name}) // every lock file has the native syntax, whatever its name
-	if f == nil {
-		if line := markerLine(p.src); line > 0 {
-			p.errors = append(p.errors, conflictAt(p.path, line))
-			return
-		}
+	body, errors := Body(p.src, p.path)
+	if body == nil {
 		for _, d := range errors {
-			d.Place.Path = p.path
 			p.report(d)
 		}
 		return
 	}
-	body := f.Body.(*hclsyntax.Body)
 	_, diags := body.Content(fileSchema)
 	p.hcl(provider.Addr{}, diags)
 	for _, block := range body.Blocks {
@@ -262,32 +253,12 @@ func (p *parser) text(addr provider.Addr, attr *hcl.Attribute) (string, bool) {
 }
 
 func (p *parser) evaluate(addr provider.Addr, expr hcl.Expression) (string, bool) {
-	value, why, diags := staticeval.Constant(expr)
-	switch why {
-	case nil:
-	case staticeval.Long:
-		p.invalid(expr.Range(), addr, "unsuitable value: what is locked for %s must not take more than %d bytes", addr, staticeval.MaxConstant)
-		return "", false
-	case staticeval.Loop:
-		p.invalid(expr.Range(), addr, "unsuitable value: what is locked for %s must not be computed by a for expression", addr)
-		return "", false
-	case staticeval.Splat:
-		p.invalid(expr.Range(), addr, "unsuitable value: what is locked for %s must not be computed by a splat expression", addr)
-		return "", false
-	default:
-		p.invalid(expr.Range(), addr, "unsuitable value: what is locked for %s must not hold a number that is so large or small", addr)
-		return "", false
+	text, wrong := Text(expr, addr.String(), p.path)
+	for _, d := range wrong {
+		d.Subject.Addr = addr
+		p.report(d)
 	}
-	p.hcl(addr, diags)
-	if diags.HasErrors() {
-		return "", false
-	}
-	value, err := convert.Convert(value, cty.String)
-	if err != nil || value.IsNull() || !value.IsKnown() {
-		p.invalid(expr.Range(), addr, "unsuitable value: what is locked for %s must be a string", addr)
-		return "", false
-	}
-	return value.AsString(), true
+	return text, len(wrong) == 0
 }
 
 // invalid adds an error at a place.

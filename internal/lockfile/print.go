@@ -56,7 +56,7 @@ func (l Lock) appendBlock(b []byte) []byte {
 	if l.kept && l.source != nil {
 		return append(b, l.source...)
 	}
-	b = append(appendQuoted(append(b, "provider "...), l.Addr.String()), " {\n"...)
+	b = append(AppendQuoted(append(b, "provider "...), l.Addr.String()), " {\n"...)
 	if l.Constraints.Empty() {
 		b = appendArgument(b, "  version = ", l.Version.String())
 	} else {
@@ -66,7 +66,7 @@ func (l Lock) appendBlock(b []byte) []byte {
 	if len(l.Hashes) > 0 {
 		b = append(b, "  hashes = [\n"...)
 		for _, h := range l.Hashes {
-			b = append(appendQuoted(append(b, hashIndent...), string(h)), ",\n"...)
+			b = append(AppendQuoted(append(b, hashIndent...), string(h)), ",\n"...)
 		}
 		b = append(b, "  ]\n"...)
 	}
@@ -76,12 +76,12 @@ func (l Lock) appendBlock(b []byte) []byte {
 const hashIndent = "    "
 
 func appendArgument(b []byte, name, value string) []byte {
-	return append(appendQuoted(append(b, name...), value), '\n')
+	return append(AppendQuoted(append(b, name...), value), '\n')
 }
 
-// appendQuoted appends an HCL string literal. The library is needed only for hashes of
+// AppendQuoted appends a string as an HCL literal. The library is needed only for hashes of
 // unknown schemes and for hosts with letters outside ASCII.
-func appendQuoted(b []byte, s string) []byte {
+func AppendQuoted(b []byte, s string) []byte {
 	if !plainASCII(s) {
 		return append(b, hclwrite.TokensForValue(cty.StringVal(s)).Bytes()...)
 	}

@@ -28,10 +28,10 @@ func unite(base, ours, theirs *File) *File {
 		addrs[l.Addr] = true
 	}
 	for addr := range addrs {
-		e := entries{ours: ours.entry(addr), theirs: theirs.entry(addr), base: base.entry(addr), based: base != nil}
-		switch l, agreed := e.agreed(); {
-		case !agreed:
-			united.Disputed[addr] = e.candidates()
+		e := entries{Ours: ours.entry(addr), Theirs: theirs.entry(addr), Base: base.entry(addr), Based: base != nil}
+		switch l, ok := agreed(e); {
+		case !ok:
+			united.Disputed[addr] = candidates(e)
 			united.Locks = append(united.Locks, united.Disputed[addr][0])
 		case l != nil:
 			united.Locks = append(united.Locks, *l)
@@ -53,35 +53,43 @@ func unitedTool(base, ours, theirs *File) provider.ToolName {
 	return ""
 }
 
-// entries are the entries of one provider in the three files; nil where a file has none.
-type entries struct {
-	ours, theirs, base *Lock
-	based              bool // the base is known
+// Versions are the entries of one name in the three files of a merge; nil where a file has
+// none.
+type Versions[E any] struct {
+	Ours, Theirs, Base *E
+	Based              bool // the base is known
 }
 
-// agreed returns the entry that needs no decision, nil if it must go.
-func (e entries) agreed() (l *Lock, ok bool) {
+// Agreed returns the entry that needs no decision, nil if it must go.
+func (v Versions[E]) Agreed(same func(a, b *E) bool) (entry *E, ok bool) {
 	switch {
-	case same(e.ours, e.theirs):
-		agreed := *e.ours
-		if !bytes.Equal(agreed.source, e.theirs.source) {
-			agreed.source = nil // its text may have markers in it
-		}
-		return &agreed, true
-	case e.based && same(e.theirs, e.base):
-		return withoutSource(e.ours), true
-	case e.based && same(e.ours, e.base):
-		return withoutSource(e.theirs), true
-	case e.ours == nil:
-		return withoutSource(e.theirs), true
-	case e.theirs == nil:
-		return withoutSource(e.ours), true
-	case e.ours.Version == e.theirs.Version && slices.Equal(e.ours.Hashes, e.theirs.Hashes):
-		agreed := *withoutSource(e.ours)
-		agreed.Constraints = e.terms(agreed, agreed)
-		return &agreed, true
+	case same(v.Ours, v.Theirs), v.Based && same(v.Theirs, v.Base):
+		return v.Ours, true
+	case v.Based && same(v.Ours, v.Base), v.Ours == nil:
+		return v.Theirs, true
+	case v.Theirs == nil:
+		return v.Ours, true
 	}
 	return nil, false
+}
+
+// entries are those of one provider.
+type entries = Versions[Lock]
+
+// agreed is Agreed, and merges constraints.
+func agreed(e entries) (l *Lock, ok bool) {
+	if same(e.Ours, e.Theirs) && bytes.Equal(e.Ours.source, e.Theirs.source) {
+		return e.Ours, true // another text may have markers in it
+	}
+	if l, ok := e.Agreed(same); ok {
+		return withoutSource(l), true
+	}
+	if e.Ours.Version != e.Theirs.Version || !slices.Equal(e.Ours.Hashes, e.Theirs.Hashes) {
+		return nil, false
+	}
+	l = withoutSource(e.Ours)
+	l.Constraints = terms(e, *l, *l)
+	return l, true
 }
 
 func same(a, b *Lock) bool {
@@ -110,30 +118,30 @@ func withoutSource(l *Lock) *Lock {
 // The hashes of a version are those of the sides that have it. A hash under two versions
 // belongs to at most one. If git has mixed the lines of both sides, nothing shows which
 // one, so neither gets it.
-func (e entries) candidates() []Lock {
-	first, second := *withoutSource(e.ours), *withoutSource(e.theirs)
+func candidates(e entries) []Lock {
+	first, second := *withoutSource(e.Ours), *withoutSource(e.Theirs)
 	if first.Version == second.Version {
 		first.Hashes = provider.Sorted(slices.Concat(first.Hashes, second.Hashes))
 		first.places = hashPlaces{at: map[provider.Hash]hashPlace{}}
 		for _, h := range first.Hashes {
-			first.places.at[h] = cmp.Or(e.ours.places.of(h), e.theirs.places.of(h))
+			first.places.at[h] = cmp.Or(e.Ours.places.of(h), e.Theirs.places.of(h))
 		}
-		first.Constraints = e.terms(first, first)
+		first.Constraints = terms(e, first, first)
 		return []Lock{first}
 	}
 	shared := func(h provider.Hash) bool {
-		return slices.Contains(e.ours.Hashes, h) && slices.Contains(e.theirs.Hashes, h)
+		return slices.Contains(e.Ours.Hashes, h) && slices.Contains(e.Theirs.Hashes, h)
 	}
 	first.Hashes = slices.DeleteFunc(slices.Clone(first.Hashes), shared)
 	second.Hashes = slices.DeleteFunc(slices.Clone(second.Hashes), shared)
-	preferSecond := e.theirs.Version.Compare(e.ours.Version) > 0
-	if e.base != nil && (e.base.Version == e.ours.Version || e.base.Version == e.theirs.Version) {
-		preferSecond = e.base.Version == e.ours.Version
+	preferSecond := e.Theirs.Version.Compare(e.Ours.Version) > 0
+	if e.Base != nil && (e.Base.Version == e.Ours.Version || e.Base.Version == e.Theirs.Version) {
+		preferSecond = e.Base.Version == e.Ours.Version
 	}
 	if preferSecond {
 		first, second = second, first
 	}
-	first.Constraints = e.terms(first, second)
+	first.Constraints = terms(e, first, second)
 	second.Constraints = first.Constraints
 	return []Lock{first, second}
 }
@@ -142,19 +150,19 @@ func (e entries) candidates() []Lock {
 // that both sides record, and those that one side has added, without those that one side
 // has removed. If they allow neither version, they are the constraints of the preferred
 // entry.
-func (e entries) terms(first, second Lock) provider.Constraints {
+func terms(e entries, first, second Lock) provider.Constraints {
 	var known []provider.Term
-	if e.base != nil {
-		known = e.base.Constraints.Terms()
+	if e.Base != nil {
+		known = e.Base.Constraints.Terms()
 	}
-	var terms []provider.Term
-	ours, theirs := e.ours.Constraints.Terms(), e.theirs.Constraints.Terms()
+	var merging []provider.Term
+	ours, theirs := e.Ours.Constraints.Terms(), e.Theirs.Constraints.Terms()
 	for _, t := range slices.Concat(ours, theirs) {
 		if slices.Contains(ours, t) && slices.Contains(theirs, t) || !slices.Contains(known, t) {
-			terms = append(terms, t)
+			merging = append(merging, t)
 		}
 	}
-	merged := provider.NewConstraints(terms...)
+	merged := provider.NewConstraints(merging...)
 	if !merged.Allows(first.Version) && !merged.Allows(second.Version) {
 		return first.Constraints
 	}
