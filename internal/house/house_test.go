@@ -21,7 +21,7 @@ var levels = map[string]int{
 	"problem": 1,
 	"ask":     2, "content": 2, "hash": 2, "memo": 2, "transport": 2, "hclfile": 2, "moduleaddr": 2, "staticeval": 2, "versionfile": 2, "safe": 2, "typed": 2,
 	"lockfile": 3, "policy": 3, "box": 3, "cliconfig": 3, "filetree": 3,
-	"tfconfig": 4, "diff": 4, "coverage": 4, "oci": 4, "settings": 4, "github": 4, "worktree": 4,
+	"tfconfig": 4, "diff": 4, "modulelock": 4, "coverage": 4, "oci": 4, "settings": 4, "github": 4, "worktree": 4,
 	"scan": 5, "ledger": 5, "setup": 5,
 	"module": 6, "registry": 6, "upgrade": 6, "verify": 6, "notes": 6, "comment": 6, "units": 6,
 	"report": 7, "ruling": 7, "action": 7, "pr": 7, "dashboard": 7, "terragrunt": 7,
@@ -81,7 +81,7 @@ type rule struct {
 var direct = []rule{
 	{"github.com/google/go-github/", []string{"github"}, "its major version is in the path; keep it in one place"},
 	{"github.com/sethvargo/go-githubactions", []string{"action"}, "it escapes nothing; action does"},
-	{"github.com/hashicorp/hcl/v2", []string{"hclfile", "lockfile", "staticeval", "tfconfig", "scan", "units", "terragrunt", "cliconfig"}, "HCL is for files of the tools"},
+	{"github.com/hashicorp/hcl/v2", []string{"hclfile", "lockfile", "modulelock", "staticeval", "tfconfig", "scan", "units", "terragrunt", "cliconfig"}, "HCL is for files of the tools"},
 	{"github.com/hashicorp/hcl", []string{"cliconfig"}, "HCL 1 is for the CLI configuration alone"},
 	{"github.com/go-git/go-git/", []string{"worktree", "sandbox"}, "git on disk is read in one place; the sandbox keeps repositories in it"},
 	{"github.com/ProtonMail/go-crypto/", []string{"registry", "sandbox"}, "signatures are verified in one place"},
@@ -103,7 +103,7 @@ var direct = []rule{
 }
 
 // pure packages must not reach the network through any of our packages.
-var pure = []string{"provider", "problem", "globs", "policy", "lockfile", "hash", "settings", "staticeval", "versionfile", "tfconfig", "scan", "diff", "units", "terragrunt", "coverage", "upgrade", "ledger", "verify", "ruling", "comment", "box", "report", "outline", "render"}
+var pure = []string{"provider", "problem", "globs", "policy", "lockfile", "modulelock", "hash", "settings", "staticeval", "versionfile", "tfconfig", "scan", "diff", "units", "terragrunt", "coverage", "upgrade", "ledger", "verify", "ruling", "comment", "box", "report", "outline", "render"}
 
 func TestHouseImportsOnlyDownwards(t *testing.T) {
 	for _, s := range rooms(t) {

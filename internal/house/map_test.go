@@ -17,7 +17,7 @@ const mapFile = "ARCHITECTURE.md"
 // foreign are words in backticks that are no names of ours: those of the tools, of git, of
 // GitHub, of Go and its libraries, and of files that people write.
 var foreign = strings.Fields(`
-	.terraform.lock.hcl .gitmodules .gitattributes terraform.d/plugins terragrunt.stack.hcl main.tf PATH
+	.terraform.lock.hcl .modules.lock.hcl .gitmodules .gitattributes terraform.d/plugins terragrunt.stack.hcl main.tf PATH
 	terraform tofu init -lockfile=readonly required_version required_providers dev_overrides remote_state source generate for ~> fs.FS
 	oauth2.TokenSource oauth2/google golang.org/x/sys html/template filepath.EvalSymlinks GIT_NO_LAZY_FETCH
 `)

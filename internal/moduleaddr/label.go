@@ -11,8 +11,9 @@ import (
 // Label is the first label of the block that locks the package of a Registry or Remote
 // address in a lock file of modules, and for git its ref, the second label. The label is
 // the package's address as the tools normalise it, without the subdirectory, without
-// credentials, and without the arguments that do not say what the package is. An address of
-// a registry always has its host. Other kinds of addresses have no label.
+// credentials, and without the arguments that do not say what the package is [terraform 1.11
+// internal/getmodules/moduleaddrs]. An address of a registry always has its host. Other kinds
+// of addresses have no label.
 func (a Address) Label() (address, ref string) {
 	switch a.Kind {
 	case Registry:
