@@ -1,0 +1,105 @@
+package modulelock
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Kind says what happened to an entry. The set is closed.
+type Kind string
+
+// The kinds.
+const (
+	Moved      Kind = "moved"      // the same version or ref with other content
+	Removed    Kind = "removed"    // an entry that is gone
+	Updated    Kind = "updated"    // another version or ref
+	Repackaged Kind = "repackaged" // the same content in another repository
+	Added      Kind = "added"      // an entry that was not there
+)
+
+// Change is the difference of two entries of one address. If the entry was added or removed,
+// one side is empty.
+type Change struct {
+	Address     string `json:"module"`
+	Kind        Kind   `json:"kind"`
+	From        string `json:"from"` // the versions or refs
+	To          string `json:"to"`
+	PackageFrom string `json:"package_from"`
+	Package     string `json:"package"`
+	HashFrom    string `json:"hash_from"`
+	Hash        string `json:"hash"`
+}
+
+// Compare returns what changed between two files, sorted by address and version. If as many
+// versions of an address are gone as have come, each replaces the one in its place.
+func Compare(old, now *File) []Change {
+	var changes []Change
+	var gone, came []Entry
+	for _, e := range old.Entries {
+		n, stays := now.Entry(e.Key)
+		switch {
+		case !stays:
+			gone = append(gone, e)
+		case n.Hash != e.Hash:
+			changes = append(changes, changeOf(Moved, e, n))
+		case n.Package != e.Package:
+			changes = append(changes, changeOf(Repackaged, e, n))
+		}
+	}
+	for _, e := range now.Entries {
+		if _, was := old.Entry(e.Key); !was {
+			came = append(came, e)
+		}
+	}
+	from, to := byAddress(gone), byAddress(came)
+	for address, entries := range from {
+		paired := len(entries) == len(to[address])
+		for i, e := range entries {
+			if paired {
+				changes = append(changes, changeOf(Updated, e, to[address][i]))
+			} else {
+				changes = append(changes, changeOf(Removed, e, Entry{Key: Key{Address: address}}))
+			}
+		}
+		if paired {
+			delete(to, address)
+		}
+	}
+	for address, entries := range to {
+		for _, e := range entries {
+			changes = append(changes, changeOf(Added, Entry{Key: Key{Address: address}}, e))
+		}
+	}
+	slices.SortFunc(changes, func(a, b Change) int {
+		return Key{a.Address, a.From + " " + a.To}.Compare(Key{b.Address, b.From + " " + b.To})
+	})
+	return changes
+}
+
+func changeOf(kind Kind, from, to Entry) Change {
+	return Change{
+		Address: to.Address, Kind: kind, From: from.Version, To: to.Version,
+		PackageFrom: from.Package, Package: to.Package, HashFrom: from.Hash, Hash: to.Hash,
+	}
+}
+
+// byAddress groups entries, each group by version.
+func byAddress(entries []Entry) map[string][]Entry {
+	groups := map[string][]Entry{}
+	for _, e := range entries {
+		groups[e.Address] = append(groups[e.Address], e)
+	}
+	for _, group := range groups {
+		slices.SortFunc(group, func(a, b Entry) int {
+			v, err := provider.ParseVersion(a.Version)
+			w, wrong := provider.ParseVersion(b.Version)
+			if err != nil || wrong != nil {
+				return strings.Compare(a.Version, b.Version)
+			}
+			return v.Compare(w)
+		})
+	}
+	return groups
+}
