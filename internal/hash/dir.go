@@ -1,6 +1,9 @@
 package hash
 
 import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"io/fs"
@@ -36,4 +39,23 @@ func Dir(fsys fs.FS) (Hashed, error) {
 		return Hashed{}, fmt.Errorf("%w: %w", ErrUnpack, err)
 	}
 	return Hashed{provider.Sum{H1: provider.Hash(h1), H1Zip: provider.Hash(h1)}, programs(slices.Values(names))}, nil
+}
+
+// File is a file of a directory, by its slash-separated path and the SHA-256 of its content.
+type File struct {
+	Name string
+	Sum  [sha256.Size]byte
+}
+
+// H1 is dirhash.Hash1 of files that need not be read again. It sorts them. Names must have
+// no line breaks.
+func H1(files []File) provider.Hash {
+	slices.SortFunc(files, func(a, b File) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), bytes.Compare(a.Sum[:], b.Sum[:]))
+	})
+	summary := sha256.New()
+	for _, f := range files {
+		fmt.Fprintf(summary, "%x  %s\n", f.Sum, f.Name)
+	}
+	return newH1(summary.Sum(nil))
 }

@@ -11,7 +11,6 @@ import (
 	stdhash "hash"
 	"hash/crc32"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 
@@ -327,11 +326,11 @@ func (p *pass) readEntry(m *member) error {
 
 // h1 is dirhash.Hash1 where the digests of the contents are known already.
 func (p *pass) h1(names []string, members map[string]int) (provider.Hash, error) {
-	summary := sha256.New()
-	for _, name := range slices.Sorted(slices.Values(names)) {
-		fmt.Fprintf(summary, "%x  %s\n", p.members[members[name]].digest, name)
+	files := make([]File, len(names))
+	for i, name := range names {
+		files[i] = File{name, p.members[members[name]].digest}
 	}
-	return newH1(summary.Sum(nil)), nil
+	return H1(files), nil
 }
 
 func newH1(digest []byte) provider.Hash {
