@@ -88,24 +88,38 @@ func archiveFormat(a moduleaddr.Package) (moduleaddr.Package, string) {
 	return a, kind
 }
 
+// archiveForm is what is known of an archive before it is fetched.
+type archiveForm struct {
+	kind   string // one of formats; "": the first bytes decide
+	hashed bool   // its h1 is wanted
+}
+
+// unpacked is what was in an archive.
+type unpacked struct {
+	tree *filetree.Tree
+	kind string
+	h1   string // of all files; "" if it was not wanted
+}
+
 // unpack reads an archive of one of the formats. The tools make no links in unpacking, and
 // neither does relock: in a tar archive the entry of a link is an empty file, and in a zip
 // archive a file with the target [go-getter 1.7 decompress_tar.go, decompress_zip.go].
-func unpack(ctx context.Context, archive *io.SectionReader, kind string) (*filetree.Tree, error) {
+func unpack(ctx context.Context, archive *io.SectionReader, form archiveForm) (unpacked, error) {
 	into := newFilling()
-	err := formats[kind](ctx, into, archive)
+	into.sums = newSums(form.hashed)
+	err := formats[form.kind](ctx, into, archive)
 	if over := ended(ctx); over != nil {
-		return nil, over
+		return unpacked{}, over
 	}
 	if err != nil {
 		e := unread("the archive cannot be unpacked")
 		e.Err = err
-		return nil, e
+		return unpacked{}, e
 	}
 	if into.entries == 0 {
-		return nil, unread("the archive is empty")
+		return unpacked{}, unread("the archive is empty")
 	}
-	return into.Tree(), nil
+	return unpacked{into.Tree(), form.kind, into.sums.h1()}, nil
 }
 
 // unpackCopy fetches an archive and unpacks it. It uses a temporary file, since the table
@@ -115,12 +129,12 @@ func unpack(ctx context.Context, archive *io.SectionReader, kind string) (*filet
 //
 // A bit may flip on the way, and a cache may keep the fault. So a damaged archive is
 // fetched again, past caches.
-func unpackCopy(ctx context.Context, kind string, fetch func(context.Context, io.Writer) error) (*filetree.Tree, string, error) {
-	t, found, err := unpackFetched(ctx, kind, fetch)
+func unpackCopy(ctx context.Context, form archiveForm, fetch func(context.Context, io.Writer) error) (unpacked, error) {
+	got, err := unpackFetched(ctx, form, fetch)
 	if damaged(err) && ctx.Err() == nil {
-		return unpackFetched(transport.PastCaches(ctx), kind, fetch)
+		return unpackFetched(transport.PastCaches(ctx), form, fetch)
 	}
-	return t, found, err
+	return got, err
 }
 
 // damaged reports whether an archive may have been damaged on the way: its checksums do not
@@ -141,39 +155,38 @@ func damaged(err error) bool {
 }
 
 // unpackFetched fetches an archive once and unpacks it.
-func unpackFetched(ctx context.Context, kind string, fetch func(context.Context, io.Writer) error) (*filetree.Tree, string, error) {
+func unpackFetched(ctx context.Context, form archiveForm, fetch func(context.Context, io.Writer) error) (unpacked, error) {
 	archive, err := file.NewTemporary()
 	if err != nil {
-		return nil, "", unread("making a temporary file: %v", err)
+		return unpacked{}, unread("making a temporary file: %v", err)
 	}
 	defer archive.Remove() // the file is no longer needed
 	if err := fetch(ctx, archive); err != nil {
-		return nil, "", err
+		return unpacked{}, err
 	}
 	size, err := archive.Seek(0, io.SeekEnd)
 	if err != nil {
-		return nil, "", unread("reading an archive: %v", file.Cause(err))
+		return unpacked{}, unread("reading an archive: %v", file.Cause(err))
 	}
-	if kind == "" {
+	if form.kind == "" {
 		start := make([]byte, 6)
 		if n, err := archive.ReadAt(start, 0); err != nil && err != io.EOF {
-			return nil, "", err
+			return unpacked{}, err
 		} else if n < len(start) {
-			return nil, "", unread("the archive is too short to be one")
+			return unpacked{}, unread("the archive is too short to be one")
 		}
 		for _, magic := range []struct{ prefix, kind string }{
 			{"PK", "zip"}, {"\x1f\x8b", "tar.gz"}, {"\xfd7zXZ\x00", "tar.xz"}, {"BZ", "tar.bz2"},
 		} {
 			if bytes.HasPrefix(start, []byte(magic.prefix)) {
-				kind = magic.kind
+				form.kind = magic.kind
 			}
 		}
-		if kind == "" {
-			return nil, "", unread("the archive is neither a zip nor a compressed tar archive")
+		if form.kind == "" {
+			return unpacked{}, unread("the archive is neither a zip nor a compressed tar archive")
 		}
 	}
-	t, err := unpack(ctx, io.NewSectionReader(archive, 0, size), kind)
-	return t, kind, err
+	return unpack(ctx, io.NewSectionReader(archive, 0, size), form)
 }
 
 func unpackZip(ctx context.Context, into *filling, archive *io.SectionReader) error {
@@ -181,7 +194,7 @@ func unpackZip(ctx context.Context, into *filling, archive *io.SectionReader) er
 	if err != nil {
 		return err
 	}
-	opened := slices.DeleteFunc(slices.Clone(z.File), func(f *zip.File) bool { return f.FileInfo().IsDir() || !kept(f.Name) })
+	opened := slices.DeleteFunc(slices.Clone(z.File), func(f *zip.File) bool { return f.FileInfo().IsDir() || into.sums == nil && !kept(f.Name) })
 	if err := zipfile.Apart(opened); err != nil {
 		return err
 	}
@@ -189,7 +202,7 @@ func unpackZip(ctx context.Context, into *filling, archive *io.SectionReader) er
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := into.entry(f.Name, f.FileInfo().IsDir(), f.Open); err != nil {
+		if err := into.entry(packed{name: f.Name, mode: f.Mode(), open: f.Open}); err != nil {
 			return err
 		}
 	}
@@ -206,7 +219,7 @@ func tarFormat(decompress func(io.Reader) (io.Reader, error)) format {
 			if h.Typeflag == tar.TypeXGlobalHeader {
 				return nil
 			}
-			return into.entry(h.Name, h.FileInfo().IsDir(), func() (io.ReadCloser, error) { return io.NopCloser(content), nil })
+			return into.entry(packed{h.Name, h.FileInfo().Mode(), h.Linkname, func() (io.ReadCloser, error) { return io.NopCloser(content), nil }})
 		})
 	}
 }

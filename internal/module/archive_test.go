@@ -101,7 +101,8 @@ func gzipOf(t *testing.T, data []byte) []byte {
 }
 
 func unpackBytes(kind string, data []byte) (*filetree.Tree, error) {
-	return unpack(context.Background(), io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))), kind)
+	got, err := unpack(context.Background(), io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))), archiveForm{kind: kind})
+	return got.tree, err
 }
 
 func TestUnpack(t *testing.T) {
@@ -358,7 +359,7 @@ func TestUnpackEndsWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for kind, data := range map[string][]byte{"zip": zipOf(t, member{name: "a.tf"}), "tar": tarOf(t, member{name: "a.tf"})} {
-		if _, err := unpack(ctx, io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))), kind); !errors.Is(err, context.Canceled) {
+		if _, err := unpack(ctx, io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))), archiveForm{kind: kind}); !errors.Is(err, context.Canceled) {
 			t.Errorf("unpack of a %s = %v, want %v", kind, err, context.Canceled)
 		}
 	}

@@ -19,8 +19,9 @@ import (
 	"github.com/relock-dev/relock/internal/filetree"
 )
 
-// cache keeps packages in a directory of the operator's, one file for each ID: a tar
-// archive of the kept files. A damaged file counts as missing. The cache has no secrets,
+// cache keeps packages in a directory of the operator's, one file for each key: a tar
+// archive of the kept files. A key determines the content: it is the package's ID, or its
+// h1. A damaged file counts as missing. The cache has no secrets,
 // and its packages are trusted no more than their sources. But anyone who can write to the
 // directory decides what the modules say.
 type cache struct {
@@ -38,13 +39,13 @@ const (
 	keptSize = 128 << 20
 )
 
-func (c *cache) file(id string) string { return filepath.Join(c.dir, fileName(id, keptExtensions)) }
+func (c *cache) file(key string) string { return filepath.Join(c.dir, fileName(key, keptExtensions)) }
 
 // fileName is the file of a package whose files with these extensions are kept. Another
 // list of extensions gives another name: a package that was kept with a shorter list lacks
 // configuration files.
-func fileName(id string, extensions []string) string {
-	sum := sha256.Sum256([]byte(strings.Join(extensions, " ") + "\n" + id))
+func fileName(key string, extensions []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(extensions, " ") + "\n" + key))
 	return hex.EncodeToString(sum[:]) + ".tar.gz"
 }
 
@@ -55,39 +56,48 @@ func isPackage(name string) bool {
 	return archive && err == nil && len(decoded) == sha256.Size && sum == strings.ToLower(sum)
 }
 
-func (c *cache) load(id string) (contents, bool) {
+// load returns the package with a key, which becomes its ID. It has the hash that was known
+// when it was saved.
+func (c *cache) load(key string) (contents, bool) {
 	if c.dir == "" {
 		return contents{}, false
 	}
-	f, err := file.Open(c.file(id))
+	f, err := file.Open(c.file(key))
 	if err != nil {
 		return contents{}, false
 	}
 	defer f.Close()
-	t, err := readSaved(f)
+	t, hash, err := readSaved(f)
 	if err != nil {
 		c.log.Warn("a package in the cache of modules is damaged", "file", f.Name(), "reason", err)
 		return contents{}, false
 	}
 	file.Touch(f.Name())
-	return contents{fs: t, id: id}, true
+	return contents{t, key, hash}, true
 }
 
-// save counts a fetched package, and keeps it if no content is missing. If the cache cannot
-// be written, the run goes on.
-func (c *cache) save(p contents) contents {
+// hashRecord is the record with a package's hash, in the global header of the archive.
+const hashRecord = "RELOCK.hash"
+
+// save counts a fetched package, and keeps it if it has a key and no content is missing. If
+// the cache cannot be written, the run goes on.
+func (c *cache) save(p contents, key string) contents {
 	c.fetched.Add(1)
 	t, ok := p.fs.(*filetree.Tree)
-	if c.dir == "" || !ok || t.Missing() != nil {
+	if c.dir == "" || key == "" || !ok || t.Missing() != nil {
 		return p
 	}
 	var saved bytes.Buffer
 	zipped := gzip.NewWriter(&saved)
 	archive := tar.NewWriter(zipped)
-	err := errors.Join(archive.AddFS(t), archive.Close(), zipped.Close())
+	var err error
+	if p.hash != "" {
+		err = archive.WriteHeader(&tar.Header{Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{hashRecord: p.hash}})
+	}
+	err = errors.Join(err, archive.AddFS(t), archive.Close(), zipped.Close())
 	if err == nil {
 		// atomically, since several runs may share the directory
-		err = file.Replace(c.file(p.id), saved.Bytes(), file.Options{Parents: 0o755})
+		err = file.Replace(c.file(key), saved.Bytes(), file.Options{Parents: 0o755})
 	}
 	if err != nil {
 		c.log.Warn("the cache of modules cannot be written", "reason", err)
@@ -98,14 +108,17 @@ func (c *cache) save(p contents) contents {
 }
 
 // readSaved reads a file of save to its end, where the checksum is.
-func readSaved(r io.Reader) (*filetree.Tree, error) {
+func readSaved(r io.Reader) (t *filetree.Tree, hash string, err error) {
 	zipped, err := gzip.NewReader(r)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	into := newFilling()
 	err = readTar(zipped, func(h *tar.Header, content io.Reader) error {
 		switch name := strings.TrimSuffix(h.Name, "/"); h.Typeflag {
+		case tar.TypeXGlobalHeader:
+			hash = h.PAXRecords[hashRecord]
+			return nil
 		case tar.TypeDir:
 			return into.AddDir(name)
 		case tar.TypeSymlink:
@@ -117,5 +130,5 @@ func readSaved(r io.Reader) (*filetree.Tree, error) {
 	if err == nil {
 		_, err = io.Copy(io.Discard, zipped)
 	}
-	return into.Tree(), err
+	return into.Tree(), hash, err
 }

@@ -151,17 +151,17 @@ func TestNoBeginningOfAPackageIsOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &cache{dir: t.TempDir(), log: slog.New(slog.DiscardHandler)}
-	c.save(contents{fs: into.Tree(), id: "id"})
+	c.save(contents{fs: into.Tree(), id: "id"}, "id")
 	saved, err := os.ReadFile(c.file("id"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := range saved {
-		if _, err := readSaved(bytes.NewReader(saved[:n])); err == nil {
+		if _, _, err := readSaved(bytes.NewReader(saved[:n])); err == nil {
 			t.Errorf("%d of %d bytes are read as a package", n, len(saved))
 		}
 	}
-	if _, err := readSaved(bytes.NewReader(saved)); err != nil {
+	if _, _, err := readSaved(bytes.NewReader(saved)); err != nil {
 		t.Errorf("reading all of it: %v", err)
 	}
 }

@@ -107,7 +107,7 @@ type Client struct {
 	stores     stores
 
 	locations memo.Memo[packageOrigin, location]
-	packages  memo.Memo[packageOrigin, contents]
+	packages  memo.Memo[packageQuestion, contents]
 	parts     memo.Memo[string, contents] // parts of packages, by ID
 	tags      memo.Memo[string, []string] // tags of git repositories, by package address
 }
@@ -175,7 +175,7 @@ func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) 
 	if err := c.opts.mayContact(a.Package.URL.Hostname()); err != nil {
 		return scan.Package{}, err
 	}
-	p, err := c.fromRemote(ctx, tool, location{address: a})
+	p, err := c.fromRemote(ctx, tool, location{address: a}, call)
 	if err != nil {
 		return scan.Package{}, unfetched("module package", redact(a.Package.URL), err)
 	}
@@ -191,7 +191,7 @@ func (c *Client) fromRegistry(ctx context.Context, tool provider.Tool, addr modu
 	if err != nil {
 		return scan.Package{}, err
 	}
-	p, err := c.fromRemote(ctx, tool, at)
+	p, err := c.fromRemote(ctx, tool, at, call)
 	p.Version, p.Versions = at.version, at.versions
 	return p, err
 }
@@ -211,6 +211,12 @@ type location struct {
 // decides whether the package may be on this machine.
 type packageOrigin struct{ address, referrer, token string }
 
+// packageQuestion is what is asked about a package: hashed asks for its h1, too.
+type packageQuestion struct {
+	packageOrigin
+	hashed bool
+}
+
 func (l location) origin() packageOrigin {
 	o := packageOrigin{address: l.address.Package.Key()}
 	if l.from != nil {
@@ -227,7 +233,7 @@ func (l location) origin() packageOrigin {
 const maxHops = 10
 
 // fromRemote fetches the package of a remote address and finds the module in it.
-func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, at location) (scan.Package, error) {
+func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, at location, call scan.Call) (scan.Package, error) {
 	subdir := at.address.Subdir
 	var within []string // the references of servers, outermost last
 	for hops := 0; ; hops++ {
@@ -251,7 +257,9 @@ func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, at location
 		}
 		within = append(within, at.address.Subdir)
 	}
-	p, err := c.packages.Do(ctx, at.origin(), func() (contents, error) { return c.get(ctx, tool, at) })
+	getter := at.address.Package.Getter
+	hashed := call.Hash && getter != "git" && getter != "oci" && !at.address.Package.OnDisk()
+	p, err := c.packages.Do(ctx, packageQuestion{at.origin(), hashed}, func() (contents, error) { return c.get(ctx, tool, at, hashed) })
 	if err != nil {
 		return scan.Package{}, err
 	}
@@ -284,7 +292,7 @@ func (c *Client) part(ctx context.Context, p contents, dir string) (contents, er
 }
 
 // get fetches a package from an address that is no reference to another one.
-func (c *Client) get(ctx context.Context, tool provider.Tool, at location) (contents, error) {
+func (c *Client) get(ctx context.Context, tool provider.Tool, at location, hashed bool) (contents, error) {
 	a, from := at.address.Package, at.from
 	if a.OnDisk() && !c.opts.AllowLocal {
 		return contents{}, refusedModule("relock reads modules outside of the repository only where it is run by hand",
@@ -300,18 +308,18 @@ func (c *Client) get(ctx context.Context, tool provider.Tool, at location) (cont
 	}
 	defer c.slots.Release(1)
 	if at.archive != nil {
-		return c.web.download(ctx, *at.archive, "", checksum{})
+		return c.web.download(ctx, *at.archive, archiveForm{hashed: hashed}, checksum{})
 	}
 	c.opts.Log.DebugContext(ctx, "fetching a module package", "getter", a.Getter, "url", redact(a.URL))
 	switch a.Getter {
 	case "git":
 		return c.gits.fetch(ctx, a, from)
 	case "http", "https":
-		return c.web.fetch(ctx, a, from)
+		return c.web.fetch(ctx, a, from, hashed)
 	case "file":
 		return fromDisk(ctx, a)
 	case "s3", "gcs":
-		return c.stores.fetch(ctx, a, from)
+		return c.stores.fetch(ctx, a, from, hashed)
 	case "hg":
 		return contents{}, refusedModule("move the module to a git repository, or publish it as an archive",
 			"Mercurial repositories are not read: the hg program runs what its configuration says")

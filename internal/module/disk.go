@@ -39,7 +39,7 @@ func fromDisk(ctx context.Context, a moduleaddr.Package) (contents, error) {
 		return contents{}, unread("opening the archive %s: %v", name, file.Cause(err))
 	}
 	defer f.Close()
-	t, err := unpack(ctx, io.NewSectionReader(f, 0, stat.Size()), kind)
+	got, err := unpack(ctx, io.NewSectionReader(f, 0, stat.Size()), archiveForm{kind: kind})
 	if err != nil {
 		return contents{}, err
 	}
@@ -47,5 +47,5 @@ func fromDisk(ctx context.Context, a moduleaddr.Package) (contents, error) {
 	if _, err := io.Copy(digest, io.NewSectionReader(f, 0, 1<<62)); err != nil {
 		return contents{}, unread("reading the archive %s: %v", name, file.Cause(err))
 	}
-	return contents{fs: t, id: archiveID(kind, hex.EncodeToString(digest.Sum(nil)))}, nil
+	return contents{fs: got.tree, id: archiveID(kind, hex.EncodeToString(digest.Sum(nil)))}, nil
 }

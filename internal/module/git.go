@@ -147,19 +147,20 @@ func (g *gits) commit(ctx context.Context, r *gitRepository, commit string, dept
 			return contents{}, err
 		}
 	}
-	return g.cache.save(contents{into.Tree(), gitID(r.remote.url, commit), gitHash(commit)}), nil
+	id := gitID(r.remote.url, commit)
+	return g.cache.save(contents{into.Tree(), id, gitHash + commit}, id), nil
 }
 
 // saved is a commit from the cache.
 func (g *gits) saved(u *url.URL, commit string) (contents, bool) {
 	p, ok := g.cache.load(gitID(u, commit))
-	p.hash = gitHash(commit)
+	p.hash = gitHash + commit
 	return p, ok
 }
 
-// gitHash is the hash of a commit in a lock file of modules. The commit determines all of
-// its files, and the commits of its submodules.
-func gitHash(commit string) string { return "git:" + commit }
+// gitHash is before a commit in a lock file of modules. The commit determines all of its
+// files, and the commits of its submodules.
+const gitHash = "git:"
 
 // gitID names a commit of a repository, without credentials.
 func gitID(u *url.URL, commit string) string {

@@ -117,14 +117,14 @@ func attribute(e xml.StartElement, name string) string {
 }
 
 // fetch downloads and unpacks an archive.
-func (w web) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (contents, error) {
+func (w web) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL, hashed bool) (contents, error) {
 	a, kind := archiveFormat(a)
 	u, sum, err := withoutChecksum(a.URL)
 	if err != nil {
 		return contents{}, err
 	}
 	if sum.kind == "sha256" {
-		if p, ok := w.cache.load(archiveID(kind, sum.want)); ok {
+		if p, ok := w.cache.load(archiveID(kind, sum.want)); ok && (p.hash != "" || !hashed) {
 			return p, nil
 		}
 	}
@@ -132,16 +132,16 @@ func (w web) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (co
 	if err != nil {
 		return contents{}, err
 	}
-	return w.download(ctx, transport.Request{URL: with, Referrer: from}, kind, sum)
+	return w.download(ctx, transport.Request{URL: with, Referrer: from}, archiveForm{kind, hashed}, sum)
 }
 
 func archiveID(kind, sha256 string) string { return kind + "+sha256:" + sha256 }
 
 // download requests an archive and unpacks it. Without a kind, its first bytes decide.
-func (w web) download(ctx context.Context, r transport.Request, kind string, sum checksum) (contents, error) {
+func (w web) download(ctx context.Context, r transport.Request, form archiveForm, sum checksum) (contents, error) {
 	r.Limit = maxArchive
 	digest := sha256.New()
-	t, kind, err := unpackCopy(ctx, kind, func(ctx context.Context, archive io.Writer) error {
+	got, err := unpackCopy(ctx, form, func(ctx context.Context, archive io.Writer) error {
 		digest.Reset()
 		resp, body, err := w.transport.Stream(ctx, r)
 		if err != nil {
@@ -172,12 +172,11 @@ func (w web) download(ctx context.Context, r transport.Request, kind string, sum
 	if err != nil {
 		return contents{}, err
 	}
-	p := contents{fs: t, id: archiveID(kind, hex.EncodeToString(digest.Sum(nil)))}
+	p := contents{got.tree, archiveID(got.kind, hex.EncodeToString(digest.Sum(nil))), got.h1}
 	if sum.kind == "sha256" {
-		return w.cache.save(p), nil
+		return w.cache.save(p, p.id), nil
 	}
-	w.cache.fetched.Add(1)
-	return p, nil
+	return w.cache.save(p, p.hash), nil
 }
 
 // checksum is the checksum that a source demands of an archive. The zero value demands

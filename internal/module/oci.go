@@ -26,6 +26,9 @@ const (
 	// layerType is the only type of layer that OpenTofu reads [opentofu 1.12
 	// internal/getmodules/oci_getter.go].
 	layerType = "archive/zip"
+	// ociHash is before the digest of a manifest in a lock file of modules. The digest
+	// determines the package.
+	ociHash = "oci:"
 )
 
 // fromOCI fetches the module package of an OCI repository, by tag or digest.
@@ -39,14 +42,19 @@ func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, k
 	if err != nil {
 		return contents{}, err
 	}
+	saved := func(digest string) (contents, bool) {
+		p, ok := kept.load(ociID(of, digest))
+		p.hash = ociHash + digest
+		return p, ok
+	}
+	if p, ok := saved(reference); ok { // it is a digest
+		return p, nil
+	}
 	named, err := repository.Resolve(ctx, reference)
 	if err != nil {
 		return contents{}, ociError(ctx, a.URL, "resolving the reference", err)
 	}
-	id := "oci+" + of.String() + "@" + named.Digest.String()
-	hash := "oci:" + named.Digest.String()
-	if p, ok := kept.load(id); ok {
-		p.hash = hash
+	if p, ok := saved(named.Digest.String()); ok {
 		return p, nil
 	}
 	if named.MediaType != ocispec.MediaTypeImageManifest {
@@ -65,7 +73,7 @@ func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, k
 	case layers[0].Size > maxArchive:
 		return contents{}, unread("the package %s is larger than %d bytes", redact(a.URL), int64(maxArchive))
 	}
-	t, _, err := unpackCopy(ctx, "zip", func(ctx context.Context, archive io.Writer) error {
+	got, err := unpackCopy(ctx, archiveForm{kind: "zip"}, func(ctx context.Context, archive io.Writer) error {
 		err := repository.Copy(ctx, archive, layers[0])
 		if said, ok := errors.AsType[*oci.Error](err); ok && said.Code == problem.CodeBadChecksum {
 			return &problem.Error{Problem: problem.Problem{Code: said.Code, Message: fmt.Sprintf("the package %s is not the one that its manifest names", redact(a.URL))}}
@@ -78,8 +86,11 @@ func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, k
 	if err != nil {
 		return contents{}, err
 	}
-	return kept.save(contents{t, id, hash}), nil
+	id := ociID(of, named.Digest.String())
+	return kept.save(contents{got.tree, id, ociHash + named.Digest.String()}, id), nil
 }
+
+func ociID(of cliconfig.Repository, digest string) string { return "oci+" + of.String() + "@" + digest }
 
 // ociReference is the tag or digest in oci://HOST/REPOSITORY[?tag=TAG|?digest=DIGEST].
 func ociReference(u *url.URL) (string, error) {

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/problem"
 )
@@ -56,7 +55,7 @@ var publicClouds = clouds{
 
 // fetch fetches from S3 or Google Cloud Storage, as the tools do: the objects below
 // a directory, or an archive [go-getter 1.7 get_s3.go, get_gcs.go].
-func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (contents, error) {
+func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL, hashed bool) (contents, error) {
 	a, kind := archiveFormat(a)
 	u, sum, err := withoutChecksum(a.URL)
 	if err != nil {
@@ -65,7 +64,7 @@ func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) 
 	if sum.hash != nil {
 		return contents{}, invalidAddress("invalid module source address: checksums of archives are read for http and https alone")
 	}
-	var t *filetree.Tree
+	var got unpacked
 	err = inTime(ctx, u, storeTimeout, func(ctx context.Context) error {
 		var in bucket
 		var name string
@@ -83,10 +82,10 @@ func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) 
 		case err != nil:
 			return err
 		case kind == "":
-			t, err = readObjects(ctx, in, name)
+			got, err = readObjects(ctx, in, name, hashed)
 			return err
 		}
-		t, _, err = unpackCopy(ctx, kind, func(ctx context.Context, archive io.Writer) error {
+		got, err = unpackCopy(ctx, archiveForm{kind, hashed}, func(ctx context.Context, archive io.Writer) error {
 			body, err := in.open(ctx, name)
 			if err != nil {
 				return err
@@ -102,7 +101,7 @@ func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) 
 	if err != nil {
 		return contents{}, err
 	}
-	sum256 := sha256.New()
+	t, sum256 := got.tree, sha256.New()
 	for _, name := range t.Names() {
 		info, _ := t.Lstat(name)      // Names has listed it,
 		target, _ := t.ReadLink(name) // empty: it is no link
@@ -113,8 +112,7 @@ func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) 
 		fmt.Fprintf(sum256, "%q %v %q %d\n", name, info.Mode(), target, len(data))
 		sum256.Write(data)
 	}
-	s.cache.fetched.Add(1)
-	return contents{fs: t, id: "content+sha256:" + hex.EncodeToString(sum256.Sum(nil))}, nil
+	return s.cache.save(contents{t, "content+sha256:" + hex.EncodeToString(sum256.Sum(nil)), got.h1}, got.h1), nil
 }
 
 func bucketRefused(u *url.URL, place string) error {
@@ -132,51 +130,56 @@ func inTime(ctx context.Context, u *url.URL, limit time.Duration, do func(contex
 	return err
 }
 
-// readObjects reads the kept objects below a directory. Their names are as untrusted as
+// readObjects reads the kept objects below a directory, and for a hash all of them. Their names are as untrusted as
 // those in an archive. A name that ends in a slash is a directory. The tools also fetch
 // objects whose names only begin like the directory, to places where no module looks
 // [go-getter 1.7 get_s3.go, get_gcs.go].
-func readObjects(ctx context.Context, in bucket, dir string) (*filetree.Tree, error) {
+func readObjects(ctx context.Context, in bucket, dir string, hashed bool) (unpacked, error) {
 	prefix := strings.TrimRight(dir, "/")
 	if prefix != "" {
 		prefix += "/"
 	}
 	into, opened := newFilling(), 0
+	into.sums = newSums(hashed)
 	add := func(name string) error {
 		place, below := strings.CutPrefix(name, prefix)
 		if !below {
 			return badAnswer("the store lists an object that is not in the directory")
 		}
-		return into.entry(place, strings.HasSuffix(place, "/"), func() (io.ReadCloser, error) {
+		e := packed{name: place, open: func() (io.ReadCloser, error) {
 			opened++
 			if opened > maxObjects {
-				return nil, fmt.Errorf("it has more than %d configuration files", maxObjects)
+				return nil, fmt.Errorf("it has more than %d files that must be read", maxObjects)
 			}
 			return in.open(ctx, name)
-		})
+		}}
+		if strings.HasSuffix(place, "/") {
+			e.mode = fs.ModeDir
+		}
+		return into.entry(e)
 	}
 	from := ""
 	for range maxPages {
 		names, next, err := in.list(ctx, prefix, from)
 		if err != nil {
-			return nil, err
+			return unpacked{}, err
 		}
 		for _, name := range names {
 			if err := add(name); err != nil {
-				return nil, attempting("reading the objects of the module package", err)
+				return unpacked{}, attempting("reading the objects of the module package", err)
 			}
 		}
 		switch {
 		case next == "" && into.entries == 0:
-			return nil, unread("there is no object below %q in the bucket", dir)
+			return unpacked{}, unread("there is no object below %q in the bucket", dir)
 		case next == "":
-			return into.Tree(), nil
+			return unpacked{tree: into.Tree(), h1: into.sums.h1()}, nil
 		case next == from:
-			return nil, badAnswer("the store lists the same objects again and again")
+			return unpacked{}, badAnswer("the store lists the same objects again and again")
 		}
 		from = next
 	}
-	return nil, unread("the list of its objects has more than %d pages", maxPages)
+	return unpacked{}, unread("the list of its objects has more than %d pages", maxPages)
 }
 
 // answerError completes an error of reading an answer.

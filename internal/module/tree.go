@@ -1,15 +1,19 @@
 package module
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
@@ -45,6 +49,9 @@ type filling struct {
 	files   int
 	// unpacked counts the bytes that were read of files, also of replaced ones.
 	unpacked int64
+	// sums are for the hash of all files, also of those that are not kept; nil: it is not
+	// wanted.
+	sums *sums
 }
 
 func newFilling() *filling {
@@ -86,29 +93,66 @@ func (f *filling) file(name string, r io.Reader) error {
 	return f.AddFile(name, 0o644, data)
 }
 
+// packed is an entry of an archive or of a store.
+type packed struct {
+	name string
+	mode fs.FileMode
+	// link is the target of a link whose content is something else.
+	link string
+	open func() (io.ReadCloser, error)
+}
+
 // entry adds an entry of an archive or of a store. The tools refuse archives with ".." and
 // put absolute paths below the package [go-getter 1.7 decompress_tar.go,
-// decompress_zip.go]. An entry that is not kept is not opened.
-func (f *filling) entry(name string, isDir bool, open func() (io.ReadCloser, error)) error {
+// decompress_zip.go]. An entry that is neither kept nor hashed is not opened.
+func (f *filling) entry(e packed) error {
 	if err := f.count(); err != nil {
 		return err
 	}
-	elements := strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' })
-	place := strings.TrimPrefix(path.Clean("/"+name), "/")
+	elements := strings.FieldsFunc(e.name, func(r rune) bool { return r == '/' || r == '\\' })
+	place := strings.TrimPrefix(path.Clean("/"+e.name), "/")
 	switch {
 	case slices.Contains(elements, ".."):
 		return errors.New("it has an entry that leads out")
-	case place == "" || nameless(place):
+	case place == "" || nameless(place) && (e.mode.IsDir() || f.sums == nil):
 		return nil
-	case isDir:
+	case e.mode.IsDir():
 		return f.AddDir(place)
-	case !kept(place):
+	case f.sums == nil && !kept(place):
 		return f.AddDir(path.Dir(place))
 	}
-	r, err := open()
+	r, err := e.open()
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	return f.file(place, r)
+	if f.sums == nil {
+		return f.file(place, r)
+	}
+	return f.hashed(place, e, r)
+}
+
+// hashed adds an entry that is no directory, and reads it to its end for the hash.
+func (f *filling) hashed(place string, e packed, r io.Reader) error {
+	sum, start := sha256.New(), &beginning{left: maxTarget + 1}
+	content := &capped{io.TeeReader(r, io.MultiWriter(sum, start)), maxUnpacked - f.unpacked, errUnpacked}
+	var err error
+	switch {
+	case nameless(place):
+	case kept(place):
+		err = f.file(place, content)
+	default:
+		err = f.AddDir(path.Dir(place))
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, content); err != nil {
+		return err
+	}
+	f.unpacked = maxUnpacked - content.left // file has counted only what it keeps
+	if e.mode&fs.ModeSymlink != 0 {
+		return f.sums.addLink(place, cmp.Or(e.link, start.kept.String()))
+	}
+	return f.sums.add(place, hash.File{Name: place, Sum: [sha256.Size]byte(sum.Sum(nil))})
 }
