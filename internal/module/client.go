@@ -108,6 +108,7 @@ type Client struct {
 
 	locations memo.Memo[packageOrigin, location]
 	packages  memo.Memo[packageQuestion, contents]
+	archives  memo.Memo[string, contents] // of the cache, by h1; without fs if it has none
 	parts     memo.Memo[string, contents] // parts of packages, by ID
 	tags      memo.Memo[string, []string] // tags of git repositories, by package address
 }
@@ -150,7 +151,7 @@ type contents struct {
 
 // Fetch implements scan.Source. Errors are *problem.Error: CodeUnreadModule,
 // CodeInvalidConfig for an invalid address, CodeNoVersion, CodeNoService, CodeUnauthorized,
-// CodeUnreachable, CodeBadAnswer, CodeBadChecksum or CodeCancelled.
+// CodeUnreachable, CodeBadAnswer, CodeBadChecksum, CodeModuleMoved or CodeCancelled.
 func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) (scan.Package, error) {
 	if c.opts.Fetching != nil {
 		c.opts.Fetching(moduleaddr.Shown(call.Source))
@@ -182,18 +183,40 @@ func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) 
 	return p, nil
 }
 
-// fromRegistry selects a version of a registry module and fetches its package.
+// fromRegistry fetches the package of a registry module: that of the pin, or of the version
+// that it selects.
 func (c *Client) fromRegistry(ctx context.Context, tool provider.Tool, addr moduleaddr.Address, call scan.Call) (scan.Package, error) {
 	if err := c.opts.mayContact(addr.Module.Host.String()); err != nil {
 		return scan.Package{}, err
 	}
-	at, err := c.registries.find(ctx, tool, addr, call)
+	at, err := c.located(ctx, tool, addr, call)
 	if err != nil {
 		return scan.Package{}, err
 	}
 	p, err := c.fromRemote(ctx, tool, at, call)
-	p.Version, p.Versions = at.version, at.versions
+	p.Version, p.Versions, p.Repository = at.version, at.versions, at.repository
 	return p, err
+}
+
+// located is the place of a registry module.
+func (c *Client) located(ctx context.Context, tool provider.Tool, addr moduleaddr.Address, call scan.Call) (location, error) {
+	if call.Pin.Version == "" || call.Pin.Hash == "" {
+		return c.registries.find(ctx, tool, addr, call)
+	}
+	if call.Pin.Package == "" {
+		r, err := c.registries.of(ctx, tool, addr)
+		if err != nil {
+			return location{}, err
+		}
+		at, err := c.registries.locate(ctx, r, call.Pin.Version)
+		at.version = call.Pin.Version
+		return at, err
+	}
+	at, err := pinnedRepository(call.Pin, addr.Subdir)
+	if err != nil {
+		return location{}, err
+	}
+	return at, c.opts.mayContact(at.address.Package.URL.Hostname())
 }
 
 // location is the place of a package, according to a configuration or a server.
@@ -202,9 +225,10 @@ type location struct {
 	from    *url.URL           // the server that named it; nil: a configuration
 	// archive is the request for a package that a registry serves itself; otherwise nil.
 	archive *transport.Request
-	// version and versions are those of a registry's module.
-	version  string
-	versions *scan.ModuleVersions
+	// version, versions and repository are those of a registry's module.
+	version    string
+	versions   *scan.ModuleVersions
+	repository string
 }
 
 // packageOrigin is a package address with the server that referred to it. The server
@@ -257,9 +281,7 @@ func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, at location
 		}
 		within = append(within, at.address.Subdir)
 	}
-	getter := at.address.Package.Getter
-	hashed := call.Hash && getter != "git" && getter != "oci" && !at.address.Package.OnDisk()
-	p, err := c.packages.Do(ctx, packageQuestion{at.origin(), hashed}, func() (contents, error) { return c.get(ctx, tool, at, hashed) })
+	p, err := c.whole(ctx, tool, at, call)
 	if err != nil {
 		return scan.Package{}, err
 	}
@@ -271,6 +293,29 @@ func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, at location
 	}
 	dir, err := findDir(p.fs, subdir)
 	return scan.Package{FS: p.fs, Dir: dir, ID: p.id, Hash: p.hash}, err
+}
+
+// whole is the package at a location, with the content that the call is pinned to. An
+// archive with that content may be in the cache.
+func (c *Client) whole(ctx context.Context, tool provider.Tool, at location, call scan.Call) (contents, error) {
+	pin := call.Pin.Hash
+	at.address.Package = pinned(at.address.Package, pin)
+	a := at.address.Package
+	hashed := (call.Hash || pin != "") && a.Getter != "git" && a.Getter != "oci" && !a.OnDisk()
+	if hashed && pin != "" {
+		p, err := c.archives.Do(ctx, pin, func() (contents, error) {
+			p, _ := c.cache.load(pin)
+			return p, nil
+		})
+		if err != nil || p.fs != nil {
+			return p, err
+		}
+	}
+	p, err := c.packages.Do(ctx, packageQuestion{at.origin(), hashed}, func() (contents, error) { return c.get(ctx, tool, at, hashed) })
+	if err == nil && pin != "" && p.hash != pin {
+		return contents{}, moved(pin, p.hash)
+	}
+	return p, err
 }
 
 // part is the directory in a package that a server referred to. It becomes the whole

@@ -53,6 +53,7 @@ func (c *Client) Latest(ctx context.Context, tool provider.Tool, call scan.Call)
 	case name == inUse[0]:
 		return call, name, nil
 	}
+	call.Pin = scan.Pin{}
 	call.Source, err = withRef(call.Source, name)
 	return call, name, err
 }

@@ -64,20 +64,10 @@ func (rs *registries) find(ctx context.Context, tool provider.Tool, addr modulea
 			return location{}, invalidAddress("invalid version constraint %q", call.Version)
 		}
 	}
-	base, err := rs.tools[tool.Name].discovery.Service(ctx, addr.Module.Host, service)
+	r, err := rs.of(ctx, tool, addr)
 	if err != nil {
 		return location{}, err
 	}
-	token, err := rs.tools[tool.Name].config.Token(ctx, addr.Module.Host)
-	if err != nil {
-		return location{}, err
-	}
-	if !strings.HasSuffix(base.Path, "/") { // as the tools complete it [terraform 1.11 internal/registry/client.go]
-		slashed := *base
-		slashed.Path, slashed.RawPath = base.Path+"/", ""
-		base = &slashed
-	}
-	r := registry{base, token, addr, tool}
 	exact := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(call.Version), "="))
 	if v, err := provider.ParseVersion(exact); call.Versioned && err == nil && v.String() == exact { // usually the version is listed, and its location is then known already
 		var beside sync.WaitGroup
@@ -98,6 +88,24 @@ func (rs *registries) find(ctx context.Context, tool provider.Tool, addr modulea
 	at, err := rs.locate(ctx, r, version)
 	at.version, at.versions = version, listed.versions
 	return at, err
+}
+
+// of is the registry of a module.
+func (rs *registries) of(ctx context.Context, tool provider.Tool, addr moduleaddr.Address) (registry, error) {
+	base, err := rs.tools[tool.Name].discovery.Service(ctx, addr.Module.Host, service)
+	if err != nil {
+		return registry{}, err
+	}
+	token, err := rs.tools[tool.Name].config.Token(ctx, addr.Module.Host)
+	if err != nil {
+		return registry{}, err
+	}
+	if !strings.HasSuffix(base.Path, "/") { // as the tools complete it [terraform 1.11 internal/registry/client.go]
+		slashed := *base
+		slashed.Path, slashed.RawPath = base.Path+"/", ""
+		base = &slashed
+	}
+	return registry{base, token, addr, tool}, nil
 }
 
 func noVersion(format string, args ...any) error {
@@ -197,9 +205,13 @@ func (rs *registries) locate(ctx context.Context, r registry, version string) (l
 	case err != nil:
 		return location{}, badAnswer("the registry's location for it is not valid: %v", err)
 	}
+	at := location{address: a, from: u}
+	if a.Package.Getter == "git" {
+		at.repository = a.Repository()
+	}
 	// The caller's directory is relative to the address's directory.
-	a.Subdir, err = moduleaddr.CleanSubdir(path.Join(a.Subdir, r.addr.Subdir))
-	return location{address: a, from: u}, err
+	at.address.Subdir, err = moduleaddr.CleanSubdir(path.Join(a.Subdir, r.addr.Subdir))
+	return at, err
 }
 
 // download asks for the place of a module's version.

@@ -130,10 +130,10 @@ func inTime(ctx context.Context, u *url.URL, limit time.Duration, do func(contex
 	return err
 }
 
-// readObjects reads the kept objects below a directory, and for a hash all of them. Their names are as untrusted as
-// those in an archive. A name that ends in a slash is a directory. The tools also fetch
-// objects whose names only begin like the directory, to places where no module looks
-// [go-getter 1.7 get_s3.go, get_gcs.go].
+// readObjects reads the kept objects below a directory, and for a hash all of them. Their
+// names are as untrusted as those in an archive. A name that ends in a slash is a directory.
+// The tools also fetch objects whose names only begin like the directory, to places where no
+// module looks [go-getter 1.7 get_s3.go, get_gcs.go].
 func readObjects(ctx context.Context, in bucket, dir string, hashed bool) (unpacked, error) {
 	prefix := strings.TrimRight(dir, "/")
 	if prefix != "" {

@@ -16,6 +16,7 @@ const (
 	CodeInvalidLock     Code = "invalid-lock"     // a lock file that is not valid
 	CodeConflict        Code = "conflict"         // a lock file with the markers of a merge conflict
 	CodeUnreadModule    Code = "unread-module"    // a module call that could not be followed
+	CodeModuleMoved     Code = "module-moved"     // a module package that is not the locked one
 	CodeUnknownEntry    Code = "unknown-entry"    // an entry of required_providers whose value is unknown
 	CodeSets            Code = "sets"             // a lock file that serves several sets of values
 	CodeModuleOrder     Code = "module-order"     // a module that exists only if another one is installed before

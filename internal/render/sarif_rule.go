@@ -24,6 +24,7 @@ var checkRules = []problem.Meaning{
 	{Code: problem.CodeMoved, Title: "A provider is under the address of another registry", Help: "relock upgrade moves the entry"},
 	{Code: problem.CodeLockedVersion, Title: "The locked version is not allowed or no longer offered", Help: "relock upgrade selects another one, a lower one with --allow-downgrade"},
 	{Code: problem.CodeUnreadModule, Title: "A module could not be read", Help: "give credentials, or values of the variables in its source"},
+	{Code: problem.CodeModuleMoved, Title: "A module package is not the locked one", Help: "look at what changed in the package, and ask its publisher"},
 }
 
 // otherRules are the rules of problems of any verb.

@@ -8,7 +8,8 @@ import (
 )
 
 // Source fetches module packages that are not in the scanned file tree. It is safe for
-// concurrent use. However often it is called, it fetches each package once.
+// concurrent use. However often it is called, it fetches each package once, and an archive
+// or a directory in a store once more if the first call did not ask for its hash.
 type Source interface {
 	// Fetch returns the package of a module call by the rules of the tool. Errors are
 	// *problem.Error without a place, since the caller knows the call.

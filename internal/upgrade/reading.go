@@ -189,7 +189,7 @@ func (t *trials) releases(key ToolCall, h holder, listed []option) []readRelease
 	var all []readRelease
 	add := func(release, becomes string) {
 		call := h.call.Call
-		call.Version, call.Versioned = "= "+release, true
+		call.Version, call.Versioned, call.Pin = "= "+release, true, scan.Pin{}
 		if !slices.ContainsFunc(all, func(r readRelease) bool { return r.release == release }) {
 			all = append(all, readRelease{call: call, release: release, becomes: becomes})
 		}
