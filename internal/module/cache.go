@@ -73,7 +73,7 @@ func (c *cache) load(key string) (contents, bool) {
 		return contents{}, false
 	}
 	file.Touch(f.Name())
-	return contents{t, key, hash}, true
+	return contents{fs: t, id: key, hash: hash}, true
 }
 
 // hashRecord is the record with a package's hash, in the global header of the archive.

@@ -329,10 +329,10 @@ func (c *Client) part(ctx context.Context, p contents, dir string) (contents, er
 	return c.parts.Do(ctx, id, func() (contents, error) {
 		if t, ok := p.fs.(*filetree.Tree); ok {
 			below, err := filetree.Below(t, dir)
-			return contents{below, id, p.hash}, err
+			return contents{fs: below, id: id, hash: p.hash}, err
 		}
 		sub, err := fs.Sub(p.fs, dir)
-		return contents{sub, id, p.hash}, err
+		return contents{fs: sub, id: id, hash: p.hash}, err
 	})
 }
 

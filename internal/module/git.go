@@ -148,7 +148,7 @@ func (g *gits) commit(ctx context.Context, r *gitRepository, commit string, dept
 		}
 	}
 	id := gitID(r.remote.url, commit)
-	return g.cache.save(contents{into.Tree(), id, gitHash + commit}, id), nil
+	return g.cache.save(contents{fs: into.Tree(), id: id, hash: gitHash + commit}, id), nil
 }
 
 // saved is a commit from the cache.

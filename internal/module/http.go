@@ -172,7 +172,7 @@ func (w web) download(ctx context.Context, r transport.Request, form archiveForm
 	if err != nil {
 		return contents{}, err
 	}
-	p := contents{got.tree, archiveID(got.kind, hex.EncodeToString(digest.Sum(nil))), got.h1}
+	p := contents{fs: got.tree, id: archiveID(got.kind, hex.EncodeToString(digest.Sum(nil))), hash: got.h1}
 	if sum.kind == "sha256" {
 		return w.cache.save(p, p.id), nil
 	}

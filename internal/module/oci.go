@@ -87,7 +87,7 @@ func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, k
 		return contents{}, err
 	}
 	id := ociID(of, named.Digest.String())
-	return kept.save(contents{got.tree, id, ociHash + named.Digest.String()}, id), nil
+	return kept.save(contents{fs: got.tree, id: id, hash: ociHash + named.Digest.String()}, id), nil
 }
 
 func ociID(of cliconfig.Repository, digest string) string { return "oci+" + of.String() + "@" + digest }

@@ -112,7 +112,7 @@ func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL, 
 		fmt.Fprintf(sum256, "%q %v %q %d\n", name, info.Mode(), target, len(data))
 		sum256.Write(data)
 	}
-	return s.cache.save(contents{t, "content+sha256:" + hex.EncodeToString(sum256.Sum(nil)), got.h1}, got.h1), nil
+	return s.cache.save(contents{fs: t, id: "content+sha256:" + hex.EncodeToString(sum256.Sum(nil)), hash: got.h1}, got.h1), nil
 }
 
 func bucketRefused(u *url.URL, place string) error {
