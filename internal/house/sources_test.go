@@ -58,7 +58,7 @@ func TestRulesOfToolsNameTheirSource(t *testing.T) {
 					}
 					for id := range strings.SplitSeq(f[2], ", ") {
 						if !cases[id] {
-							t.Errorf("%s cites case %s, which is neither in testdata/lock, nor in testdata/terragrunt or testdata/terragrunt-stacks, nor in internal/scan/testdata", name, id)
+							t.Errorf("%s cites case %s, which is neither in testdata/lock, nor in testdata/terragrunt, testdata/terragrunt-stacks or testdata/modules, nor in internal/scan/testdata", name, id)
 						}
 					}
 				}
@@ -71,7 +71,8 @@ func TestRulesOfToolsNameTheirSource(t *testing.T) {
 }
 
 // recordedCases are the names by which cases are cited: what stands before the
-// first hyphen of their ids, or the whole name of one of Terragrunt or of two releases.
+// first hyphen of their ids, or the whole name of one of Terragrunt, of two releases or of
+// modules.
 func recordedCases(t *testing.T) map[string]bool {
 	t.Helper()
 	known := map[string]bool{}
@@ -98,8 +99,10 @@ func recordedCases(t *testing.T) map[string]bool {
 		number, _, _ := strings.Cut(id, "-")
 		known[number] = true
 	}
-	for _, id := range recordedIDs(t, "internal/scan/testdata/terraform-1.16.json") {
-		known[id] = true
+	for _, name := range []string{"internal/scan/testdata/terraform-1.16.json", "testdata/modules/cases.json"} {
+		for _, id := range recordedIDs(t, name) {
+			known[id] = true
+		}
 	}
 	return known
 }
