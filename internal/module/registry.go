@@ -78,7 +78,7 @@ func (rs *registries) find(ctx context.Context, tool provider.Tool, addr modulea
 	if err != nil {
 		return location{}, err
 	}
-	version, newest := choose(listed.numbers, allowed, tool)
+	version, newest := scan.SelectModule(listed.numbers, allowed, tool)
 	switch {
 	case newest == "":
 		return location{}, noVersion("it has no versions")

@@ -1,4 +1,4 @@
-package module
+package scan
 
 import (
 	"strings"
@@ -9,15 +9,16 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// TestChoose holds the rules that were recorded from the tools. The versions are those of
+// TestSelectModule holds the rules that were recorded from the tools. The versions are those of
 // the registry in the recorded cases, in its order.
-func TestChoose(t *testing.T) {
+func TestSelectModule(t *testing.T) {
 	t.Parallel()
 	const (
 		net  = "1.0.0 1.1.0 1.2.0-beta1 2.0.0-rc1 2.0.0 2.1.0-alpha"
 		pre  = "1.0.0-beta1 1.0.0-beta2"
 		plus = "1.0.0 1.0.0+build2 1.0.0+build1"
 	)
+	tofu := provider.Tool{Name: provider.OpenTofu, Version: provider.Version{Major: 1, Minor: 12, Patch: 6}}
 	old := provider.Tool{Name: provider.OpenTofu, Version: provider.Version{Major: 1, Minor: 8}}
 	tests := []struct {
 		name, listed, constraint string
@@ -55,13 +56,13 @@ func TestChoose(t *testing.T) {
 			if tt.constraint != "" {
 				allowed = goversion.MustConstraints(goversion.NewConstraint(tt.constraint))
 			}
-			for tool, want := range map[provider.Tool]string{terraform: tt.terraform, tofu: tt.tofu} {
-				if got, _ := choose(strings.Fields(tt.listed), allowed, tool); got != want {
-					t.Errorf("choose(%s, %q) for %s = %q, want %q", tt.listed, tt.constraint, tool, got, want)
+			for tool, want := range map[provider.Tool]string{terraform1_11: tt.terraform, tofu: tt.tofu} {
+				if got, _ := SelectModule(strings.Fields(tt.listed), allowed, tool); got != want {
+					t.Errorf("SelectModule(%s, %q) for %s = %q, want %q", tt.listed, tt.constraint, tool, got, want)
 				}
 			}
-			if got, _ := choose(strings.Fields(tt.listed), allowed, old); got != tt.terraform {
-				t.Errorf("choose(%s, %q) for %s = %q, want %q", tt.listed, tt.constraint, old, got, tt.terraform)
+			if got, _ := SelectModule(strings.Fields(tt.listed), allowed, old); got != tt.terraform {
+				t.Errorf("SelectModule(%s, %q) for %s = %q, want %q", tt.listed, tt.constraint, old, got, tt.terraform)
 			}
 		})
 	}
@@ -70,10 +71,10 @@ func TestChoose(t *testing.T) {
 func TestChooseNamesNewest(t *testing.T) {
 	t.Parallel()
 	allowed := goversion.MustConstraints(goversion.NewConstraint(">= 9"))
-	if _, newest := choose([]string{"1.0.0", "2.0.0", "3.0.0-rc1"}, allowed, terraform); newest != "2.0.0" {
+	if _, newest := SelectModule([]string{"1.0.0", "2.0.0", "3.0.0-rc1"}, allowed, terraform1_11); newest != "2.0.0" {
 		t.Errorf("newest = %q, want 2.0.0", newest)
 	}
-	if _, newest := choose([]string{"3.0.0-rc1"}, allowed, terraform); newest != "" {
+	if _, newest := SelectModule([]string{"3.0.0-rc1"}, allowed, terraform1_11); newest != "" {
 		t.Errorf("newest = %q, want none", newest)
 	}
 }

@@ -1,4 +1,4 @@
-package module
+package scan
 
 import (
 	"regexp"
@@ -9,13 +9,13 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// choose selects the version of a registry module as the tools do. They select providers
+// SelectModule selects the version of a registry module as the tools do. They select providers
 // differently: here go-version alone decides, so that "~> 1" has no upper bound. Listed
 // texts that it cannot parse are skipped. Of equal versions the first in the list wins.
 // chosen has the list's spelling, and is empty if no version is allowed. newest is the
 // version that would be chosen without a constraint [cases 115, 117, 119, 227] [terraform
 // 1.11 internal/initwd/module_install.go].
-func choose(listed []string, allowed goversion.Constraints, tool provider.Tool) (chosen, newest string) {
+func SelectModule(listed []string, allowed goversion.Constraints, tool provider.Tool) (chosen, newest string) {
 	var best, last *goversion.Version
 	for _, text := range listed {
 		v, err := goversion.NewVersion(text)
