@@ -8,6 +8,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/provider"
 )
 
 // Package is a module package that is fetched.
@@ -56,6 +58,45 @@ func parseRemote(text string) (p Package, subdir string, err error) {
 	}
 	subdir, err = CleanSubdir(subdir)
 	return Package{cmp.Or(getter, u.Scheme), u}, subdir, err
+}
+
+// Noted is an address as the tools note it in modules.json [terraform 1.11
+// internal/addrs/module_source.go]. A text that is no address stays as it is.
+func Noted(text string, tool provider.ToolName) string {
+	a, err := Parse(text, tool)
+	switch {
+	case err != nil:
+		return text
+	case a.Kind == Local && !strings.HasPrefix(a.Path, "../"):
+		return "./" + a.Path
+	case a.Kind == Local:
+		return a.Path
+	case a.Kind == Registry && a.Subdir == "":
+		return a.Module.String()
+	case a.Kind == Registry:
+		return a.Module.String() + "//" + a.Subdir
+	}
+	pkg, _ := cutSubdir(text)
+	if _, src := cutForced(pkg); !isURL(src) {
+		pkg = a.Package.URL.String()
+		if a.Package.Getter != a.Package.URL.Scheme {
+			pkg = a.Package.Key()
+		}
+	}
+	if a.Subdir == "" {
+		return pkg
+	}
+	pkg, query, hasQuery := strings.Cut(pkg, "?")
+	if hasQuery {
+		query = "?" + query
+	}
+	return pkg + "//" + a.Subdir + query
+}
+
+// isURL reports whether a text is no short form.
+func isURL(src string) bool {
+	u, err := url.Parse(src)
+	return err == nil && u.Scheme != ""
 }
 
 // ParseURL reads a Remote address that is a URL, with or without a forced getter.

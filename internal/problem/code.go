@@ -20,6 +20,8 @@ const (
 	CodeUnknownEntry    Code = "unknown-entry"    // an entry of required_providers whose value is unknown
 	CodeSets            Code = "sets"             // a lock file that serves several sets of values
 	CodeModuleOrder     Code = "module-order"     // a module that exists only if another one is installed before
+	CodeModuleAmbiguous Code = "module-ambiguous" // a ref that is a branch and a tag, and so cannot be locked
+	CodeModuleOnDisk    Code = "module-on-disk"   // a module on this machine's disk, which cannot be locked
 	CodeNotRootModule   Code = "not-root-module"  // a directory that is no root module
 	CodeOrphanLock      Code = "orphan-lock"      // a lock file without configuration beside it
 	CodeUnknownRelease  Code = "unknown-release"  // a release of a tool with unknown rules

@@ -16,6 +16,7 @@ import (
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/tfconfig"
@@ -94,6 +95,13 @@ type Options struct {
 	// module are looked for only below the common top of Dirs.
 	Around fs.FS
 	Within string
+
+	// LockModules gives root modules a lock file of modules that have none. MoveModules lets
+	// modules move as by init -upgrade. Without it those that a lock file names stay.
+	LockModules, MoveModules bool
+
+	// Installed asks for the records that init makes of a module tree.
+	Installed bool
 
 	// Jobs bounds how many modules are fetched at once; 0: a default.
 	Jobs int
@@ -229,6 +237,11 @@ func (f *finder) identify(at tfconfig.Directory) Root {
 		}
 		src, err := at.Read(lockfile.Name)
 		r.Lock, r.Problems = readLock(name, src, err, base)
+	}
+	if at.Has(modulelock.Name) {
+		src, err := at.Read(modulelock.Name)
+		locked, problems := readModuleLock(at.Join(modulelock.Name), src, err, f.opts.MergeBase)
+		r.ModuleLock, r.Problems = locked, append(r.Problems, problems...)
 	}
 	var exact bool
 	r.Tool.Name, r.Guessed = f.tools.tool(at, r.Lock)

@@ -1,8 +1,10 @@
 package scan
 
 import (
+	"path"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
@@ -19,6 +21,33 @@ type installs struct {
 
 func newInstalls() installs {
 	return installs{packages: map[string]*tfconfig.Tree{}, unread: map[string]bool{}}
+}
+
+// Installed is a record of init about a module of the tree, but for the root module
+// [terraform 1.11 internal/modsdir/record.go].
+type Installed struct {
+	Key     string // the path of calls, joined by dots
+	Source  string // the address in the form of the tool
+	Version string // of a registry module
+	Dir     string // of the module, relative to the root module
+	// Call is the question by which a package is fetched; nil for a module in the file tree
+	// of its caller.
+	Call *Call
+}
+
+// Package is the directory of a fetched package, relative to the root module.
+func (i Installed) Package() string { return path.Join(modulesDir, i.Key) }
+
+// install notes the record of a called module.
+func (w *walker) install(c tfconfig.ModuleCall, to *visit) {
+	if !to.opts.Installed {
+		return
+	}
+	record := Installed{Key: to.path, Source: moduleaddr.Noted(c.Module.Text, w.tool.Name), Dir: to.dir, Call: to.question}
+	if to.question != nil {
+		record.Version = w.Fetched[len(w.Fetched)-1].Version
+	}
+	w.installed = append(w.installed, record)
 }
 
 // unknown reports whether a call may install the package of a key, and that is uncertain.

@@ -29,7 +29,7 @@ func Load(ctx context.Context, roots []Root, source Source, opts Options) []Root
 	}
 	all := make([]*serving, len(roots))
 	for i, r := range roots {
-		all[i] = newServing(r, opts.Sets)
+		all[i] = newServing(r, newModuleLock(r, &opts), &opts)
 	}
 	var beside sync.WaitGroup
 	defer beside.Wait()
@@ -45,7 +45,7 @@ func Load(ctx context.Context, roots []Root, source Source, opts Options) []Root
 		all = slices.DeleteFunc(all, func(s *serving) bool { return s.begun() && !opts.Wanted(s.module()) })
 	}
 	for {
-		unfinished := slices.DeleteFunc(readAlone(all), func(s *serving) bool { return len(s.lacks()) == 0 })
+		unfinished := slices.DeleteFunc(readAlone(all), func(s *serving) bool { return !s.outdated() })
 		if len(unfinished) == 0 {
 			return modulesOf(all)
 		}
@@ -89,8 +89,14 @@ type loading struct {
 	// found. lacks are those whose modules are unknown.
 	asked map[remoteCall]bool
 	lacks []remoteCall
-	begun bool // its module tree was read, as far as it exists
+	lock  *moduleLock // nil: there is none
+	known int         // how often its entries had grown before this reading
+	begun bool        // its module tree was read, as far as it exists
 	read  RootModule
+}
+
+func (l *loading) outdated() bool {
+	return len(l.lacks) > 0 || l.lock != nil && l.lock.grown > l.known
 }
 
 // cutOff is the result for a root module that was not begun before the end.
@@ -119,6 +125,9 @@ func (l *loading) loadNow(packages *packages, opts *Options) (cost int) {
 		l.read.Tree = ModuleTree{Requirements: Recorded(l.Lock), Unread: l.Made.Unread, Diagnostics: sorted(l.lockProblems())}
 		return PerFact
 	}
+	if l.lock != nil {
+		l.known = l.lock.grown
+	}
 	w := l.walk(packages, opts)
 	l.read.Tool, l.read.Assumed, l.read.Newer, l.lacks = l.Tool, l.Assumed && !l.exact, l.newer, w.wanted
 	unsaid := func(addr provider.Addr) bool { _, why := w.refused(addr, w.tree.terms[addr]); return why == "" } // an error is reported once
@@ -126,7 +135,7 @@ func (l *loading) loadNow(packages *packages, opts *Options) (cost int) {
 	l.read.AnyChange = l.AnyChange || w.anyChange || l.at().Tree.ThroughLink()
 	l.read.Tests = w.treeOf(&w.tests, unsaid)
 	l.read.Tree = w.treeOf(&w.tree, func(provider.Addr) bool { return true })
-	l.read.Unfamiliar = w.unfamiliar
+	l.read.Unfamiliar, l.read.Installed = w.unfamiliar, w.installed
 	l.read.Tree.Diagnostics = sorted(slices.Concat(l.lockProblems(), l.read.Tree.Diagnostics))
 	l.read.Tree.Unread = slices.Concat(l.Made.Unread, l.read.Tree.Unread)
 	if l.Kind == Stack && len(l.read.Tree.Unread) > 0 {

@@ -43,11 +43,13 @@ type treeKey struct{ source, id string }
 
 // fetched is the module of a call.
 type fetched struct {
-	at          tfconfig.Directory
-	base        string // for the module's local sources
-	version, id string
-	versions    *ModuleVersions
-	err         error
+	at               tfconfig.Directory
+	base             string // for the module's local sources
+	version, id      string
+	versions         *ModuleVersions
+	hash, repository string // as in Package, like the next two
+	reference        Reference
+	err              error
 }
 
 // fetch asks for the modules of calls, each once and several at a time.
@@ -76,7 +78,12 @@ func (p *packages) fetch(ctx context.Context, calls []remoteCall) {
 		if _, told := errors.AsType[*problem.Error](err); err != nil && !told {
 			err = &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreadModule, Message: "the module's directory in its package could not be read"}, Err: file.Cause(err)}
 		}
-		p.known[c] = fetched{at: at, base: path.Clean(pkg.Dir), version: pkg.Version, versions: pkg.Versions, id: pkg.ID, err: err}
+		answer := fetched{at: at, base: path.Clean(pkg.Dir), version: pkg.Version, versions: pkg.Versions, id: pkg.ID, hash: pkg.Hash, repository: pkg.Repository, reference: pkg.Reference, err: err}
+		p.known[c] = answer
+		if e, ok := entryOf(c.Call, answer, c.tool.Name); ok && c.Hash {
+			c.Pin = pinOf(e) // the same package
+			p.known[c] = answer
+		}
 	}
 }
 

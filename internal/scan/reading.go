@@ -18,34 +18,35 @@ type serving struct {
 	Root
 	readings []*loading
 	units    []*serving // they begin with its lock file, and are read instead of it
+	lock     *moduleLock
 }
 
 // newServing begins a root module. A set is assumed to make no difference until the root
 // module asks for a value that differs. Terragrunt units have their own readings.
-func newServing(r Root, sets []VariableSet) *serving {
-	s := &serving{Root: r}
+func newServing(r Root, lock *moduleLock, opts *Options) *serving {
+	s := &serving{Root: r, lock: lock}
 	for _, unit := range r.Made.Serves {
-		s.units = append(s.units, newServing(unit, sets))
+		s.units = append(s.units, newServing(unit, lock, opts))
 	}
 	if s.units != nil {
 		return s
 	}
 	for _, reading := range r.Readings {
-		s.readings = append(s.readings, newLoading(reading, givenValues{}))
+		s.readings = append(s.readings, newLoading(reading, lock, givenValues{}))
 	}
 	if r.Readings != nil {
 		return s
 	}
 	var g givenValues
 	if r.Kind != TerragruntUnit {
-		g = newGiven(sets, r.Dir)
+		g = newGiven(opts.Sets, r.Dir)
 	}
-	s.readings = []*loading{newLoading(r, g)}
+	s.readings = []*loading{newLoading(r, lock, g)}
 	return s
 }
 
-func newLoading(r Root, g givenValues) *loading {
-	return &loading{Root: r, given: g, asked: map[remoteCall]bool{}}
+func newLoading(r Root, lock *moduleLock, g givenValues) *loading {
+	return &loading{Root: r, lock: lock, given: g, asked: map[remoteCall]bool{}}
 }
 
 // load reads what is not read yet, and what lacked something. Sets that make a difference
@@ -53,11 +54,11 @@ func newLoading(r Root, g givenValues) *loading {
 func (s *serving) load(packages *packages, opts *Options) {
 	for i := 0; i < len(s.readings); i++ {
 		l := s.readings[i]
-		if !l.begun || len(l.lacks) > 0 {
+		if !l.begun || l.outdated() {
 			l.load(packages, opts)
 		}
 		if others := l.given.differing(l.at()); len(others) > 0 {
-			s.readings = append(s.readings, newLoading(s.Root, givenValues{sets: others}))
+			s.readings = append(s.readings, newLoading(s.Root, s.lock, givenValues{sets: others}))
 		}
 	}
 }
@@ -66,6 +67,10 @@ func (s *serving) begun() bool {
 	return !slices.ContainsFunc(s.readings, func(l *loading) bool { return !l.begun }) &&
 		!slices.ContainsFunc(s.units, func(unit *serving) bool { return !unit.begun() })
 }
+
+// outdated reports whether a reading lacks a module, or was read before the lock file of
+// modules got another entry.
+func (s *serving) outdated() bool { return slices.ContainsFunc(s.readings, (*loading).outdated) }
 
 // lacks are the calls of all readings whose modules are unknown.
 func (s *serving) lacks() []remoteCall {
@@ -187,6 +192,7 @@ func (j readings) tree(of func(RootModule) ModuleTree, alike map[provider.Addr]b
 	t.Requirements = j.requirements(of, alike)
 	t.Unread = j.unread(func(r RootModule) []Unread { return of(r).Unread })
 	t.Fetched = union(j.known, func(r RootModule) []Fetched { return of(r).Fetched })
+	t.Kept = union(j.known, func(r RootModule) []problem.Problem { return of(r).Kept })
 	t.Dirs = union(j.known, func(r RootModule) []string { return of(r).Dirs })
 	slices.Sort(t.Dirs)
 	t.Notes = union(j.known, func(r RootModule) []problem.Problem { return of(r).Notes })

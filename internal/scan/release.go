@@ -178,7 +178,7 @@ const maxInstalls = 100
 func (l *loading) walkOnce(packages *packages, opts *Options) *walker {
 	known := newInstalls()
 	for tries := 1; ; tries++ {
-		w := &walker{packages: packages, tool: l.Tool, pinned: !l.Assumed, asked: l.asked, installs: known}
+		w := &walker{packages: packages, lock: l.lock, tool: l.Tool, pinned: !l.Assumed, asked: l.asked, installs: known}
 		w.root(l.config(), opts, &l.given)
 		again := len(w.found.packages) != len(known.packages) || !maps.Equal(w.found.unread, known.unread)
 		if !w.missed || !again || tries == maxInstalls {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/tfconfig"
@@ -20,6 +21,8 @@ type RootModule struct {
 	// Unfamiliar are blocks and arguments that no known release has, if newer releases are
 	// allowed and none is named. The function Newer reports them.
 	Unfamiliar []problem.Problem
+	// Installed are the records that init makes of the module tree, with Options.Installed.
+	Installed []Installed
 	// Tree is what the root module calls. Tests is what only its test files call. Init
 	// reads both. providers lock reads the tests only with provider.TestFilesInLock.
 	Tree, Tests ModuleTree
@@ -42,6 +45,9 @@ type ModuleTree struct {
 	// Fetched lists the followed module calls that lead out of the scanned file tree, in
 	// the order in which they were found.
 	Fetched []Fetched
+	// Kept are the problems for which entries of the lock file of modules stay as they are: a
+	// module that has moved, a server that does not answer. They stop no plan.
+	Kept []problem.Problem
 	// Dirs are the directories of the modules in the file tree, sorted. A change of a file
 	// in another directory has no effect here.
 	Dirs []string
@@ -56,7 +62,7 @@ type ModuleTree struct {
 
 // All has the requirements of the root module and of its tests.
 func (m RootModule) All() ModuleTree {
-	if t := m.Tests; len(t.Requirements)+len(t.Unread)+len(t.Fetched)+len(t.Dirs)+len(t.Diagnostics)+len(t.Notes) == 0 {
+	if t := m.Tests; len(t.Requirements)+len(t.Unread)+len(t.Fetched)+len(t.Dirs)+len(t.Diagnostics)+len(t.Notes)+len(t.Kept) == 0 {
 		return m.Tree
 	}
 	terms, parts := map[provider.Addr][]Term{}, termsOfUnits{}
@@ -72,6 +78,7 @@ func (m RootModule) All() ModuleTree {
 		Requirements: parts.in(merged(terms)),
 		Unread:       slices.Concat(m.Tree.Unread, m.Tests.Unread),
 		Fetched:      slices.Concat(m.Tree.Fetched, m.Tests.Fetched),
+		Kept:         slices.Concat(m.Tree.Kept, m.Tests.Kept),
 		Dirs:         slices.Compact(dirs),
 		Diagnostics:  sorted(slices.Concat(m.Tree.Diagnostics, m.Tests.Diagnostics)),
 		Notes:        slices.Concat(m.Tree.Notes, m.Tests.Notes),
@@ -177,6 +184,10 @@ type Fetched struct {
 	// ID is that of the package, as in Package. It is empty if the module was not fetched,
 	// and was found where the tool has installed it.
 	ID string
+	// Locked, Repository and Hash are the entry of the lock file of modules that the call
+	// uses or needs; zero if there is no such file, or the package cannot be locked.
+	Locked           modulelock.Key
+	Repository, Hash string
 	// Call is the question to a Source, and Dir the module's directory in the package.
 	Call Call
 	Dir  string

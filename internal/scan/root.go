@@ -4,6 +4,7 @@ import (
 	"path"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/tfconfig"
@@ -48,6 +49,8 @@ type Root struct {
 	// Problems are the errors of reading it.
 	Lock     *lockfile.File
 	Problems []problem.Problem
+	// ModuleLock is the lock file of modules beside it; nil if there is none.
+	ModuleLock *modulelock.File
 
 	// Alone says that only the lock file was read.
 	Alone bool

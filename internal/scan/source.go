@@ -66,4 +66,35 @@ type Package struct {
 	Version string
 	// Versions is the registry's list for a registry module; nil for any other.
 	Versions *ModuleVersions
+	// Reference is what the ref of a git source names; zero for any other.
+	Reference Reference
 }
+
+// Reference is what the ref of a git source names.
+type Reference struct {
+	Kind   RefKind
+	Commit string
+	// Ambiguous says that a branch and a tag have the name. With depth the tools then take
+	// the branch, without it the tag, but always the default branch [cases branch-and-tag,
+	// branch-and-tag-depth].
+	Ambiguous bool
+}
+
+// Moves reports whether the ref may name another commit tomorrow without anybody having
+// moved a tag.
+func (r Reference) Moves() bool {
+	return r.Kind == RefDefault || r.Kind == RefBranch || r.Kind == RefOther
+}
+
+// RefKind says what kind of revision a ref of git is.
+type RefKind int
+
+// The kinds of revisions.
+const (
+	RefNone    RefKind = iota // no git source
+	RefDefault                // the remote's HEAD, since there is no ref
+	RefBranch
+	RefTag
+	RefCommit // a commit by its whole ID
+	RefOther  // any other revision of git, such as an abbreviated commit or main~1
+)

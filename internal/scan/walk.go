@@ -40,6 +40,7 @@ type walker struct {
 	tree, tests harvest
 
 	packages *packages
+	lock     *moduleLock // nil: there is none
 	tool     provider.Tool
 	pinned   bool                    // the tool's release is known, not assumed
 	config   *tfconfig.Configuration // of the root module
@@ -58,6 +59,8 @@ type walker struct {
 	// that neither has a package that a module needs.
 	installs, found installs
 	missed          bool
+	// installed are the records of init for what was read so far.
+	installed []Installed
 
 	readers readers
 	// unfamiliar are parts of the configuration that only a newer, unknown release may
@@ -108,6 +111,7 @@ type visit struct {
 	// named; empty: none.
 	installed string
 	path      string // of calls, joined by dots
+	question  *Call  // by which it was fetched; nil for a local module
 	// above are the modules that lead here by unconditional calls. If one of them occurs
 	// again, the tree has no end.
 	above []tfconfig.Directory
@@ -319,26 +323,23 @@ func CheckOut(dir string) string {
 
 // remote follows a call of a module that is not in the file tree of its caller.
 func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
-	key := remoteCall{tool: w.tool.Rules(), Call: Call{Source: c.Module.Text, Version: c.Module.Version, Versioned: c.Module.Versioned}}
-	switch {
-	case w.packages.source == nil:
+	if w.packages.source == nil {
 		if !w.stored(from, c, to) {
 			w.notRead(c, to, c.Module.Why)
 		}
 		return
-	case !w.asked[key] && len(w.asked) >= maxPackages:
-		w.notRead(c, to, staticeval.Unknown{Reason: fmt.Sprintf("the module tree has more than %d modules that must be fetched", maxPackages)})
-		return
 	}
-	w.asked[key] = true
-	got, ok := w.packages.known[key]
+	q := w.question(Call{Source: c.Module.Text, Version: c.Module.Version, Versioned: c.Module.Versioned})
+	got, ok := w.ask(q, c, to)
+	if again, stays := w.moved(c, q, got, to); ok && stays {
+		q = again
+		got, ok = w.ask(q, c, to)
+	}
 	switch {
-	case !ok:
-		w.wanted = append(w.wanted, key)
-		w.found.unread[to.path] = true
+	case !ok: // or it is known why not
 	case problem.Coded(got.err, problem.CodeInvalidConfig):
 		w.Add(c.Module.Place, "invalid module source address: no module package has such an address")
-	case got.err != nil && !problem.Coded(got.err, problem.CodeNoVersion) && w.stored(from, c, to):
+	case got.err != nil && w.lock == nil && !problem.Coded(got.err, problem.CodeNoVersion) && w.stored(from, c, to):
 		why := problem.Of(got.err)
 		w.Diags = append(w.Diags, problem.Problem{
 			Severity: problem.SeverityWarning, Code: why.Code, Hint: why.Hint, Place: c.Module.Place,
@@ -347,13 +348,32 @@ func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
 	case got.err != nil:
 		w.notFetched(c, to, got.err)
 	default:
+		to.question = &q.Call
 		w.enterPackage(from, c, got, to)
 	}
 }
 
+// ask is the answer to a question about a call; false if it is not known yet, or is not
+// asked for.
+func (w *walker) ask(q remoteCall, c tfconfig.ModuleCall, to *visit) (fetched, bool) {
+	if !w.asked[q] && len(w.asked) >= maxPackages {
+		w.notRead(c, to, staticeval.Unknown{Reason: fmt.Sprintf("the module tree has more than %d modules that must be fetched", maxPackages)})
+		return fetched{}, false
+	}
+	w.asked[q] = true
+	got, ok := w.packages.known[q]
+	if !ok {
+		w.wanted = append(w.wanted, q)
+		w.found.unread[to.path] = true
+	}
+	return got, ok
+}
+
 // enterPackage reads a module that is not in the file tree of its caller.
 func (w *walker) enterPackage(from *visit, c tfconfig.ModuleCall, got fetched, to *visit) {
+	entry := w.record(c, got, to)
 	w.Fetched = append(w.Fetched, Fetched{
+		Locked: entry.Key, Repository: entry.Package, Hash: entry.Hash,
 		Module: to.path, Place: c.Module.Place, Pin: c.Pin, Expression: c.Expression, Source: moduleaddr.Shown(c.Module.Text), Ref: moduleaddr.Ref(c.Module.Text), Version: got.version, ID: got.id,
 		Call: Call{Source: c.Module.Text, Version: c.Module.Version, Versioned: c.Module.Versioned}, Dir: got.at.Path, Versions: got.versions,
 	})
@@ -429,6 +449,7 @@ func (w *walker) enter(from *visit, c tfconfig.ModuleCall, child tfconfig.Direct
 	}
 	to.earlyEvaluation, to.caller, to.args = from.earlyEvaluation, from, c.Args
 	to.locate(c.Module.Kind)
+	w.install(c, to)
 	to.config.CheckCall(&w.Mistakes)
 	w.module(to)
 }
