@@ -24,7 +24,7 @@ type section struct {
 
 // flagSections are the sections of flags in help. Flags that are in none come first.
 var flagSections = []section{
-	{"Which root modules", []string{"create", "unlocked", "unreadable-modules", "touched", "repo"}},
+	{"Which root modules", []string{"create", "unlocked", "module-lock", "unreadable-modules", "touched", "repo"}},
 	{"Which versions", []string{"tool", "tool-version", "provider", "allow-downgrade", "keep-unreferenced", "accept-re-released"}},
 	{"Which hashes", []string{"platform", "hashes-from", "hash-source", "strict", "exact", "prune"}},
 	{"How it runs", []string{"config", "cache", "jobs", "timeout"}},

@@ -31,9 +31,7 @@ func addFlags(cmd *cobra.Command, verb verbs.Verb) {
 			flags.StringArray(s.Flag, nil, s.Description())
 		default:
 			flags.String(s.Flag, s.Default, s.DocOf(verb))
-			if slices.Contains(s.Values, "true") {
-				flags.Lookup(s.Flag).NoOptDefVal = "true"
-			}
+			flags.Lookup(s.Flag).NoOptDefVal = s.Alone
 		}
 		flags.Lookup(s.Flag).Annotations = map[string][]string{takenValues: s.ValuesOf(verb)}
 	}

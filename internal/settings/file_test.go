@@ -86,6 +86,7 @@ pull-request:
 dashboard: {issue: true, labels: [page]}
 comments: {via-apps: false}
 unlocked: fail
+module-lock: write
 check: upgrade
 judge: all
 downgrades: allow
@@ -141,7 +142,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 			{Host: "registry.example.net:8443", TokenEnv: "RELOCK_TOKEN_NET", Place: problem.Place{Path: "relock.yml", Line: 20}},
 		},
 		Organisation:      settings.Organisation{Where: []settings.Condition{{Key: "topic", Value: "terraform"}}, MaxNew: 5, Pause: true},
-		UnreadableModules: "preserve", Unlocked: "fail", Strict: true, AllowDowngrade: true,
+		UnreadableModules: "preserve", ModuleLock: "write", Unlocked: "fail", Strict: true, AllowDowngrade: true,
 		VariableSets: []settings.VariableSet{
 			{Name: "prod", Values: map[string]string{"environment": "prod"}, Directories: []string{"prod/**"}},
 			{Name: "sandbox", Files: []string{"sandbox.tfvars", "../common.tfvars.json"}},

@@ -43,6 +43,7 @@ var inputGroups = []inputGroup{
 		{"check", "What fails a check: lock (an incomplete or wrong lock file) or upgrade (newer releases, too)."},
 		{"strict", "Leave a root module untouched if any of its providers fails or any new hash is unproven."},
 		{"unlocked", "What to do about root modules without a lock file: warn, fail or ignore."},
+		{"module-lock", "Which root modules have a lock file of modules: keep (those that have one) or write (all with remote modules)."},
 		{"downgrades", "What to do when a locked version is no longer offered: keep (fails the provider) or allow (moves it down)."},
 		{"judge", "Which entries check and verify judge by the rules: changed (by the change), all or off."},
 		{"group-by", "How to group changes that match no named group: all (in one pull request), provider, directory or namespace."},

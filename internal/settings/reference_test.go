@@ -37,6 +37,7 @@ var examples = map[string]string{
 	"provider":                   "hashicorp/aws",
 	"create":                     "true",
 	"unlocked":                   "fail",
+	"module-lock":                "write",
 	"keep":                       `["hashicorp/template"]`,
 	"hashes-from":                "both",
 	"hash-source":                "opentofu",

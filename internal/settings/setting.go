@@ -68,6 +68,7 @@ type Setting struct {
 	Doc          string       // what the setting does, in one or two sentences
 	Verbs        []verbs.Verb // that have the flag
 	Values       []string     // of a Choice, or of the items of a List; empty: any
+	Alone        string       // of a Choice: what the flag means without a value; empty: it needs one
 	// Only are the verbs that alone take a value, by the value. Every verb takes the others.
 	Only map[string][]verbs.Verb
 	// Meanings are sentences about values, for the help of a verb that takes them.

@@ -24,7 +24,8 @@ type Settings struct {
 	Platforms         PlatformSet               `key:"platforms" flag:"platform" input:"platforms"`
 	Providers         []provider.Pattern        `flag:"provider" input:"providers"` // empty: all
 	Create            bool                      `key:"create" flag:"create"`
-	Unlocked          string                    `key:"unlocked" flag:"unlocked" input:"unlocked"` // "warn", "fail" or "ignore"
+	ModuleLock        string                    `key:"module-lock" flag:"module-lock" input:"module-lock"` // KeepModuleLock or WriteModuleLock
+	Unlocked          string                    `key:"unlocked" flag:"unlocked" input:"unlocked"`          // "warn", "fail" or "ignore"
 	Keep              []provider.Pattern        `key:"keep"`
 	KeepUnreferenced  bool                      `flag:"keep-unreferenced"`
 	HashesFrom        string                    `key:"hashes-from" flag:"hashes-from"` // "methods", "origin" or "both"
@@ -113,6 +114,12 @@ type Severities struct {
 	// Raised are those of a repository's own file: they make findings worse, never less bad.
 	Raised map[problem.Code]problem.Severity `key:"verify.severity"`
 }
+
+// The choices of Settings.ModuleLock.
+const (
+	KeepModuleLock  = "keep"
+	WriteModuleLock = "write"
+)
 
 // The choices of Settings.Judge.
 const (

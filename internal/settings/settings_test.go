@@ -40,7 +40,7 @@ func TestResolveWithoutSourcesGivesDefaults(t *testing.T) {
 		Version: 1, Include: []string{"**"}, Downgrades: "keep", Command: "auto", Format: "text",
 		HashesFrom:  "methods",
 		Judge:       settings.JudgeChanged,
-		MaxDownload: 4 << 30, Organisation: settings.Organisation{MaxNew: 50}, UnreadableModules: "fail", Unlocked: "warn", Policy: policy.Rulebook{GroupBy: "all"},
+		MaxDownload: 4 << 30, Organisation: settings.Organisation{MaxNew: 50}, UnreadableModules: "fail", ModuleLock: "keep", Unlocked: "warn", Policy: policy.Rulebook{GroupBy: "all"},
 		PullRequest: settings.PullRequest{
 			BranchPrefix: "relock/", Labels: []string{"dependencies", "terraform"}, RebaseWhen: "auto", Limit: 10, ReleaseNotes: true,
 		},
