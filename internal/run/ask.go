@@ -288,6 +288,11 @@ func branchHere(a Ask, t target) string {
 // not what a search finds.
 func (a Ask) judges() bool { return (a.verb == verbs.Check || a.verb == verbs.Verify) && !a.compared }
 
+// plans reports whether it makes lock files.
+func (a Ask) plans() bool {
+	return slices.Contains([]verbs.Verb{verbs.Upgrade, verbs.Lock, verbs.Check, verbs.PR}, a.verb)
+}
+
 // Verb is the verb of the ask.
 func (a Ask) Verb() verbs.Verb { return a.verb }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
@@ -53,9 +54,9 @@ func write(j job, p planned) report.Report {
 		g.Go(func() error {
 			m := &p.report.Modules[i]
 			switch {
-			case !j.bounds.saves() && f.result.File != nil:
+			case !j.bounds.saves() && f.changes():
 				m.Diagnostics = append(m.Diagnostics, problem.Problem{Code: problem.CodeCancelled, Message: errInterrupted.Error()})
-			case f.result.File != nil:
+			case f.changes():
 				writeOne(f, m)
 			case j.bounds.saves():
 				file.Sweep(f.tree.path(f.module.Dir)) // a killed run may have left temporary files
@@ -67,17 +68,29 @@ func write(j job, p planned) report.Report {
 	return p.report
 }
 
+// writeOne writes the changed lock files of a root module. That of modules comes first: if
+// the other one cannot be written, the next run makes it from the modules that are locked.
 func writeOne(f found, m *report.Module) {
-	name := path.Join(f.module.Dir, lockfile.Name)
-	was := &file.Was{Missing: f.module.Lock == nil}
-	if !was.Missing {
-		was.Content = f.module.Lock.Source
+	write := func(base string, content, old []byte, missing bool) bool {
+		name := path.Join(f.module.Dir, base)
+		if content == nil {
+			return true
+		}
+		err := WriteLock(f.tree.path(name), content, &file.Was{Missing: missing, Content: old})
+		if err != nil {
+			m.Diagnostics = append(m.Diagnostics, Unwritten("lock file", name, err))
+		}
+		return err == nil
 	}
-	if err := WriteLock(f.tree.path(name), f.result.File, was); err != nil {
-		m.Diagnostics = append(m.Diagnostics, Unwritten("lock file", name, err))
-		return
+	var modules, providers []byte
+	if f.module.ModuleLock != nil {
+		modules = f.module.ModuleLock.Source
 	}
-	m.Written = true
+	if f.module.Lock != nil {
+		providers = f.module.Lock.Source
+	}
+	m.Written = write(modulelock.Name, f.result.ModulesFile, modules, f.module.ModuleLock == nil) &&
+		write(lockfile.Name, f.result.File, providers, f.module.Lock == nil)
 }
 
 // Unwritten is the problem of a file that relock did not write.

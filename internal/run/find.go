@@ -38,6 +38,9 @@ type found struct {
 	content         []byte // of a lock file that is judged without its configuration
 }
 
+// changes reports whether the plan writes a lock file.
+func (f found) changes() bool { return f.result.File != nil || f.result.ModulesFile != nil }
+
 // inventory is what the file trees of a target hold.
 type inventory struct {
 	trees  []tree
@@ -180,6 +183,11 @@ func scanOptions(j job, narrowed extent, t tree) scan.Options {
 	opts.PassedOver = j.ask.verb == verbs.Scan
 	opts = withIgnored(opts, t, j.names(t))
 	opts.Wanted = narrowed.touched
+	if j.ask.plans() {
+		opts.LockModules = j.settings.ModuleLock == settings.WriteModuleLock
+		// A run about some providers leaves everything else as it is locked.
+		opts.MoveModules = j.plan.Mode == upgrade.Upgrade && len(j.plan.Only) == 0
+	}
 	opts.Workspace = j.env.Getenv("TF_WORKSPACE")
 	if j.ask.head == NoHead { // a person could put these values into a module's address
 		opts.Environment = variables(j.env.Environ)

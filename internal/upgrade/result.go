@@ -35,6 +35,9 @@ type Result struct {
 	Old, New []lockfile.Lock
 	// File is the new content of the lock file, or nil if nothing must be written.
 	File []byte
+	// ModulesFile is the new content of the lock file of modules, or nil if nothing must be
+	// written. Both files are made from one module tree, so either both are written or none.
+	ModulesFile []byte
 	// Diagnostics are the problems of the plan and of the scan. An error among them makes
 	// the run exit with status 1.
 	Diagnostics []problem.Problem
@@ -145,6 +148,7 @@ func resultOf(root root, cover coverage.Cover, proofs []proven, b behaviour) Res
 		}
 	}
 	r.New = r.Old
+	r.Diagnostics = append(r.Diagnostics, root.kept...)
 	if r.untouched || r.Left {
 		return r
 	}
@@ -178,7 +182,7 @@ func resultOf(root root, cover coverage.Cover, proofs []proven, b behaviour) Res
 	r.New = slices.AppendSeq(r.New, maps.Values(entries))
 	slices.SortFunc(r.New, lockfile.Lock.Compare)
 	slices.SortFunc(r.Selections, Selection.compare)
-	r.File = r.print()
+	r.File, r.ModulesFile = r.print(), root.modules
 	return r
 }
 

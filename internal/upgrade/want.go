@@ -27,6 +27,10 @@ type root struct {
 	undecided   bool // nothing is decided, since a problem hides what is required
 	wanted      []*wanted
 	idle        []*wanted // the rules let no release in, so no source is asked
+	// modules is the new lock file of modules; nil if it stays. kept are the problems for which
+	// entries stay in it as they are.
+	modules []byte
+	kept    []problem.Problem
 }
 
 // basis says where the requirements of a root module come from.
@@ -92,6 +96,7 @@ type wanted struct {
 // requirements are not known: the root module has an error, or module calls could not be
 // read and no records replace them.
 func want(m scan.RootModule, b behaviour) root {
+	r := root{modules: printModules(m), kept: slices.Concat(m.Tree.Kept, m.Tests.Kept)}
 	untested := m.Tree.Requirements
 	if b.readsTests || m.Tool.Has(provider.TestFilesInLock) {
 		m.Tree = m.All()
@@ -100,7 +105,7 @@ func want(m scan.RootModule, b behaviour) root {
 	if b.settlesConflicts {
 		m = settled(m)
 	}
-	r := root{module: m, basis: b.basisOf(m), diagnostics: slices.Clone(m.Tree.Diagnostics)}
+	r.module, r.basis, r.diagnostics = m, b.basisOf(m), slices.Clone(m.Tree.Diagnostics)
 	switch r.basis {
 	case onRecords:
 		r.module.Tree.Requirements = preserved(m)
