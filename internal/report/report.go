@@ -353,7 +353,7 @@ func moduleOf(m scan.RootModule) Module {
 // changes.
 func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 	m := moduleOf(r.Module)
-	m.Pending, m.Partial, m.Left, m.InUse = r.File != nil || r.ModulesFile != nil, r.Partial, r.Left, uses(r.New)
+	m.Pending, m.Partial, m.Left, m.InUse = r.Writes(), r.Partial, r.Left, uses(r.New)
 	m.Findings, m.Undecided, m.Diagnostics = r.Findings, r.Undecided, withFailures(r.Diagnostics, r.Selections)
 	facts, terms := map[provider.Addr]upgrade.Facts{}, map[provider.Addr][]scan.Term{}
 	for _, s := range r.Selections {

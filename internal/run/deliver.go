@@ -54,9 +54,9 @@ func write(j job, p planned) report.Report {
 		g.Go(func() error {
 			m := &p.report.Modules[i]
 			switch {
-			case !j.bounds.saves() && f.changes():
+			case !j.bounds.saves() && f.result.Writes():
 				m.Diagnostics = append(m.Diagnostics, problem.Problem{Code: problem.CodeCancelled, Message: errInterrupted.Error()})
-			case f.changes():
+			case f.result.Writes():
 				writeOne(f, m)
 			case j.bounds.saves():
 				file.Sweep(f.tree.path(f.module.Dir)) // a killed run may have left temporary files

@@ -38,9 +38,6 @@ type found struct {
 	content         []byte // of a lock file that is judged without its configuration
 }
 
-// changes reports whether the plan writes a lock file.
-func (f found) changes() bool { return f.result.File != nil || f.result.ModulesFile != nil }
-
 // inventory is what the file trees of a target hold.
 type inventory struct {
 	trees  []tree

@@ -4,7 +4,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
@@ -37,18 +36,6 @@ type Installed struct {
 
 // Package is the directory of a fetched package, relative to the root module.
 func (i Installed) Package() string { return path.Join(modulesDir, i.Key) }
-
-// install notes the record of a called module.
-func (w *walker) install(c tfconfig.ModuleCall, to *visit) {
-	if !to.opts.Installed {
-		return
-	}
-	record := Installed{Key: to.path, Source: moduleaddr.Noted(c.Module.Text, w.tool.Name), Dir: to.dir, Call: to.question}
-	if to.question != nil {
-		record.Version = w.Fetched[len(w.Fetched)-1].Version
-	}
-	w.installed = append(w.installed, record)
-}
 
 // unknown reports whether a call may install the package of a key, and that is uncertain.
 func (i installs) unknown(key string) bool {

@@ -103,14 +103,14 @@ func (l *moduleLock) add(e modulelock.Entry) {
 }
 
 // question is the question to a Source about a call: what the lock file has for it, or what
-// init would select.
-func (w *walker) question(call Call) remoteCall {
-	q := remoteCall{tool: w.tool.Rules(), Call: call}
-	if w.lock == nil {
+// init would select. l may be nil.
+func (l *moduleLock) question(call Call, tool provider.Tool) remoteCall {
+	q := remoteCall{tool: tool.Rules(), Call: call}
+	if l == nil {
 		return q
 	}
 	q.Hash = true
-	if e, ok := w.lock.serving(call, w.tool); ok && !w.lock.moves {
+	if e, ok := l.serving(call, tool); ok && !l.moves {
 		q.Pin = pinOf(e)
 	}
 	return q
@@ -138,68 +138,53 @@ func entryOf(call Call, got fetched, tool provider.ToolName) (modulelock.Entry, 
 	return e, true
 }
 
-// moved decides about the answer for a call whose module may move. If the module stays, it
-// returns the question for the package that the lock file names.
-func (w *walker) moved(c tfconfig.ModuleCall, q remoteCall, got fetched, to *visit) (again remoteCall, stays bool) {
-	if w.lock == nil || !w.lock.moves || q.Pin != (Pin{}) {
-		return q, false
+// stays decides about the answer for a call whose module may move. If the module stays, it
+// returns the entry that names it, and why.
+func (l *moduleLock) stays(q remoteCall, got fetched) (*modulelock.Entry, problem.Problem) {
+	if l == nil || !l.moves || q.Pin != (Pin{}) {
+		return nil, problem.Problem{}
 	}
-	old, ok := w.lock.serving(q.Call, w.tool)
 	if got.err != nil {
+		old, ok := l.serving(q.Call, q.tool)
 		if !ok || problem.Coded(got.err, problem.CodeNoVersion) {
-			return q, false
+			return nil, problem.Problem{}
 		}
-		why := problem.Of(got.err)
-		w.Kept = append(w.Kept, problem.Problem{
-			Code: why.Code, Hint: why.Hint, Host: why.Host, Outage: why.Outage, Place: c.Module.Place,
-			Message: fmt.Sprintf("module.%s stays as it is locked: %s", to.path, why.Message),
-		})
-		q.Pin = pinOf(old)
-		return q, true
+		return &old, problem.Of(got.err)
 	}
-	e, lockable := entryOf(q.Call, got, w.tool.Name)
-	if !lockable {
-		return q, false
+	e, lockable := entryOf(q.Call, got, q.tool.Name)
+	old, ok := l.entries[e.Key]
+	if !lockable || !ok || old.Hash == e.Hash || got.reference.Moves() {
+		return nil, problem.Problem{}
 	}
-	old, ok = w.lock.entries[e.Key]
-	if !ok || old.Hash == e.Hash || got.reference.Moves() {
-		return q, false
+	return &old, problem.Problem{
+		Code: problem.CodeModuleMoved, Message: fmt.Sprintf("%s was %s, and is %s now", e.Key, old.Hash, e.Hash),
+		Hint: "find out who moved it and why, and read what has changed",
 	}
-	w.Kept = append(w.Kept, problem.Problem{
-		Code: problem.CodeModuleMoved, Place: c.Module.Place,
-		Message: fmt.Sprintf("module.%s stays as it is locked: %s was %s, and is %s now", to.path, e.Key, old.Hash, e.Hash),
-		Hint:    "find out who moved it and why, and read what has changed",
-	})
-	q.Pin = pinOf(old)
-	return q, true
 }
 
-// record adds the package of a followed call to the lock file of modules, and returns its
-// entry there.
-func (w *walker) record(c tfconfig.ModuleCall, got fetched, to *visit) modulelock.Entry {
-	if w.lock == nil {
-		return modulelock.Entry{}
+// record adds the package of a followed call to the lock file, and returns its entry there.
+// The problem says why there is none, or what is wrong with it; it has no code otherwise.
+func (l *moduleLock) record(q Call, got fetched, tool provider.Tool) (modulelock.Entry, problem.Problem) {
+	if l == nil {
+		return modulelock.Entry{}, problem.Problem{}
 	}
-	e, ok := entryOf(Call{Source: c.Module.Text}, got, w.tool.Name)
+	e, ok := entryOf(q, got, tool.Name)
 	if !ok {
-		w.Notes = append(w.Notes, problem.Problem{
-			Severity: problem.SeverityWarning, Code: problem.CodeModuleOnDisk, Place: c.Module.Place,
-			Message: "module." + to.path + " is on the disk of this machine and cannot be locked",
-		})
-		return modulelock.Entry{}
+		return modulelock.Entry{}, problem.Problem{
+			Severity: problem.SeverityWarning, Code: problem.CodeModuleOnDisk, Message: "its package is on the disk of this machine",
+		}
 	}
-	old, locked := w.lock.entries[e.Key]
+	old, locked := l.entries[e.Key]
 	switch {
-	case locked && (!w.lock.moves || old.Hash == e.Hash):
-		return old // also if a registry names another repository with the same content
+	case locked && (!l.moves || old.Hash == e.Hash):
+		return old, problem.Problem{} // also if a registry names another repository with the same content
 	case got.reference.Ambiguous:
-		w.Diags = append(w.Diags, problem.Problem{
-			Code: problem.CodeModuleAmbiguous, Place: c.Module.Place,
-			Message: fmt.Sprintf("module.%s cannot be locked: its ref %s is a branch and a tag", to.path, e.Version),
-			Hint:    "write refs/tags/" + e.Version + " or refs/heads/" + e.Version + " as ref",
-		})
-	case !w.lock.moves:
-		w.lock.add(e)
+		return e, problem.Problem{
+			Code: problem.CodeModuleAmbiguous, Message: "its ref " + e.Version + " is a branch and a tag",
+			Hint: "write refs/tags/" + e.Version + " for the tag, or origin/" + e.Version + " for the branch",
+		}
+	case !l.moves:
+		l.add(e)
 	}
-	return e
+	return e, problem.Problem{}
 }

@@ -74,9 +74,7 @@ type Package struct {
 type Reference struct {
 	Kind   RefKind
 	Commit string
-	// Ambiguous says that a branch and a tag have the name. With depth the tools then take
-	// the branch, without it the tag, but always the default branch [cases branch-and-tag,
-	// branch-and-tag-depth].
+	// Ambiguous says that a branch and a tag have the name.
 	Ambiguous bool
 }
 

@@ -310,6 +310,18 @@ func (w *walker) fromModulesDir(from *visit, c tfconfig.ModuleCall, name string,
 	return true
 }
 
+// install notes the record that init makes of a called module.
+func (w *walker) install(c tfconfig.ModuleCall, to *visit) {
+	if !to.opts.Installed {
+		return
+	}
+	record := Installed{Key: to.path, Source: moduleaddr.Noted(c.Module.Text, w.tool.Name), Dir: to.dir, Call: to.question}
+	if to.question != nil {
+		record.Version = w.Fetched[len(w.Fetched)-1].Version
+	}
+	w.installed = append(w.installed, record)
+}
+
 // CheckOut is the command that adds a directory to a sparse checkout.
 func CheckOut(dir string) string {
 	special := func(r rune) bool {
@@ -329,10 +341,12 @@ func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
 		}
 		return
 	}
-	q := w.question(Call{Source: c.Module.Text, Version: c.Module.Version, Versioned: c.Module.Versioned})
+	q := w.lock.question(Call{Source: c.Module.Text, Version: c.Module.Version, Versioned: c.Module.Versioned}, w.tool)
 	got, ok := w.ask(q, c, to)
-	if again, stays := w.moved(c, q, got, to); ok && stays {
-		q = again
+	if old, why := w.lock.stays(q, got); ok && old != nil {
+		why.Place, why.Message = c.Module.Place, "module."+to.path+" stays as it is locked: "+why.Message
+		w.Kept = append(w.Kept, why)
+		q.Pin = pinOf(*old)
 		got, ok = w.ask(q, c, to)
 	}
 	switch {
@@ -371,7 +385,11 @@ func (w *walker) ask(q remoteCall, c tfconfig.ModuleCall, to *visit) (fetched, b
 
 // enterPackage reads a module that is not in the file tree of its caller.
 func (w *walker) enterPackage(from *visit, c tfconfig.ModuleCall, got fetched, to *visit) {
-	entry := w.record(c, got, to)
+	entry, unlocked := w.lock.record(Call{Source: c.Module.Text}, got, w.tool)
+	if unlocked.Code != "" {
+		unlocked.Place, unlocked.Message = c.Module.Place, "module."+to.path+" cannot be locked: "+unlocked.Message
+		w.Diags = append(w.Diags, unlocked)
+	}
 	w.Fetched = append(w.Fetched, Fetched{
 		Locked: entry.Key, Repository: entry.Package, Hash: entry.Hash,
 		Module: to.path, Place: c.Module.Place, Pin: c.Pin, Expression: c.Expression, Source: moduleaddr.Shown(c.Module.Text), Ref: moduleaddr.Ref(c.Module.Text), Version: got.version, ID: got.id,

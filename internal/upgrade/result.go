@@ -53,6 +53,9 @@ type Result struct {
 	untouched bool
 }
 
+// Writes reports whether a lock file must be written.
+func (r Result) Writes() bool { return r.File != nil || r.ModulesFile != nil }
+
 // Selection is the decision about one provider of one root module. A failed provider is a
 // value here, so the other providers continue.
 type Selection struct {
