@@ -10,6 +10,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
@@ -24,8 +25,9 @@ func diffCommand(env Env) *cobra.Command {
 		Use:   "diff OLD NEW | --git REV [DIR…] | --textconv FILE | --git-external PATH OLD OLDHEX OLDMODE NEW NEWHEX NEWMODE",
 		Short: "Show the difference of lock files for people",
 		Long: `diff compares two lock files and says what it means: which providers moved, which
-hashes were completed, which constraints changed. An empty file is a lock file
-without entries, so /dev/null is one that was not there.
+hashes were completed, which constraints changed. Lock files of modules
+(.modules.lock.hcl) are compared, too. An empty file is a lock file without
+entries, so /dev/null is one that was not there.
 
 With --git it compares the lock files in the directories with those of a
 revision. With --textconv and --git-external it serves git diff, which
@@ -107,12 +109,14 @@ func textconv(env Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	file, problems := lockfile.Parse(src, args[0])
-	if len(problems) > 0 {
-		_, err := env.Stdout.Write(src)
-		return err
+	if providers, _ := lockfile.Parse(src, args[0]); providers != nil {
+		return render.Listing(env.Stdout, providers.Locks, nil)
 	}
-	return render.Listing(env.Stdout, file.Locks)
+	if modules, _ := modulelock.Parse(src, args[0]); modules != nil {
+		return render.Listing(env.Stdout, nil, modules.Entries)
+	}
+	_, err = env.Stdout.Write(src)
+	return err
 }
 
 func read(env Env, name string) ([]byte, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
@@ -81,7 +82,11 @@ func merged(ctx context.Context, env Env, name string, base, ours, theirs []byte
 		complain(env.Stderr, fmt.Errorf("%s is no path in the repository", name))
 		return lockfile.Marked(ours, theirs), true
 	}
-	marked, disputed, wrong := lockfile.Merge(base, ours, theirs, name)
+	merge := lockfile.Merge
+	if modulelock.Is(name) {
+		merge = modulelock.Merge
+	}
+	marked, disputed, wrong := merge(base, ours, theirs, name)
 	if len(wrong) > 0 {
 		complain(env.Stderr, problem.Several(wrong))
 		return lockfile.Marked(ours, theirs), true
@@ -89,9 +94,13 @@ func merged(ctx context.Context, env Env, name string, base, ours, theirs []byte
 	if !disputed {
 		return marked, false
 	}
-	settled, err := planDisputed(ctx, env, name, marked)
-	if err != nil {
-		complain(env.Stderr, err)
+	var settled []byte
+	if !modulelock.Is(name) { // what a module is now is asked by relock lock
+		planned, err := planDisputed(ctx, env, name, marked)
+		if err != nil {
+			complain(env.Stderr, err)
+		}
+		settled = planned
 	}
 	if settled == nil {
 		fmt.Fprintf(env.Stderr, "relock: %s is left with a merge conflict\n  next: run relock lock when the reason above is gone\n", safe.Plain(name))

@@ -173,7 +173,7 @@ func hasChanges(m report.Module) bool { return len(m.Changes) > 0 }
 // scanned one it always does.
 func told(r report.Report) int {
 	return collect.CountIf(r.Modules, func(m report.Module) bool {
-		return m.Scan != nil || m.Pending || len(m.Changes)+len(m.Diagnostics)+len(m.Unread)+len(m.Findings) > 0
+		return m.Scan != nil || m.Pending || len(m.Changes)+len(m.LockedModules)+len(m.Diagnostics)+len(m.Unread)+len(m.Findings) > 0
 	})
 }
 
@@ -190,17 +190,24 @@ func tense(r report.Report, n int, one, many, would string) string {
 }
 
 func differences(r report.Report) string {
-	n := 0
+	providers, modules := 0, 0
 	for _, m := range r.Modules {
-		n += len(m.Changes)
+		providers, modules = providers+len(m.Changes), modules+len(m.LockedModules)
+	}
+	var differ []string
+	if providers > 0 {
+		differ = append(differ, collect.Count(providers, "provider differs", "providers differ"))
+	}
+	if modules > 0 {
+		differ = append(differ, collect.Count(modules, "module differs", "modules differ"))
 	}
 	switch {
 	case r.Failed():
 		return "the lock files could not be compared"
-	case n == 0:
+	case len(differ) == 0:
 		return "no differences"
 	}
-	return collect.Count(n, "provider differs", "providers differ")
+	return strings.Join(differ, " and ")
 }
 
 // scannedCounts counts the root modules that a scan found, and those with a lock

@@ -34,6 +34,7 @@ type Outline struct {
 	Told     int           // root modules that the report says something about
 	Changed  int           // root modules with changed entries
 	Changes  []ChangeRow
+	Locked   []ModuleRow   // changes of locked modules
 	Proofs   safe.Markdown // what proves the hashes of the proposed lock files; empty if nobody looked
 	Signed   safe.Markdown // who signed the proposed releases; empty if unknown
 	Assumed  safe.Markdown // the assumed releases of the tools; empty if none
@@ -58,7 +59,7 @@ func outlineOf(r report.Report, findingsApart bool) Outline {
 	return Outline{
 		Words: d, Headline: headline(r), Closing: closing(r), Next: StepOf(r), Tally: tallyOf(review),
 		Told: told(r), Changed: collect.CountIf(r.Modules, hasChanges),
-		Changes: rowsOf(r, d, common), Proofs: proven(r), Signed: signedBy(d, common), Assumed: d.assumed(r), Review: review, Modules: blocksOf(r, d), Held: heldBack(r, d),
+		Changes: rowsOf(r, d, common), Locked: ModuleRows(r, r.Modules...), Proofs: proven(r), Signed: signedBy(d, common), Assumed: d.assumed(r), Review: review, Modules: blocksOf(r, d), Held: heldBack(r, d),
 		Spreads: askedFor(report.Skews(r), r.Asked.Providers), Notes: distinctNotes(report.SortedNotes(r)),
 	}
 }

@@ -93,6 +93,7 @@ func partsOf(r report.Report, o outline.Outline) []part {
 	parts := []part{
 		{head: safe.Join("", o.Headline.Line(), nextLine(o), carriedLine(r), attendedLine(r))},
 		changesPart(o, noun(r)),
+		lockedPart(o, noun(r)),
 		reviewPart(o),
 		blocksPart(o, noun(r)),
 		heldPart(part{rank: 3, share: 8}, o.Held, o.Words),
@@ -170,6 +171,15 @@ func changesPart(o outline.Outline, noun safe.Markdown) part {
 		p.head = safe.Format("Registries: %s\n\n", safe.Join(", ", named.List...))
 	}
 	return tablePart(p, columns, cells)
+}
+
+// lockedPart has a row for each change of a locked module.
+func lockedPart(o outline.Outline, noun safe.Markdown) part {
+	columns := []safe.Markdown{safe.Const("Module"), safe.Const("From"), safe.Const("To"), safe.Const("Kind"), noun, safe.Const("Detail")}
+	cells := collect.Mapped(o.Locked, func(c outline.ModuleRow) []safe.Markdown {
+		return []safe.Markdown{c.Name, c.From, c.To, c.Kind, o.Words.Dirs(c.Dirs, outline.FewDirs), c.Detail}
+	})
+	return tablePart(part{rank: 1, share: changeShare, what: safe.Const("module")}, columns, cells)
 }
 
 // tablePart is a part with a table. A column without content is left out.

@@ -75,7 +75,7 @@ func sectionsOf(r report.Report, o outline.Outline) markup {
 	pulls := pullLines(r, len(r.PullRequests))
 	return answerSection(r) + chartsSection(r) + verifiedSections(r) + fleetSection(r.Fleet) +
 		onlyIf(len(pulls) > 0, "\n<section><h2>Pull requests</h2><ul>"+markupOf(pulls, func(l pullLine) markup { return `<li class="row">` + prose(l.said.Capital()) + `</li>` })+`</ul></section>`) +
-		changesSection(r, o) + reviewSection(o) +
+		changesSection(r, o) + lockedSection(r, o) + reviewSection(o) +
 		onlyIf(len(o.Held) > 0, pageSection("held", "Held back", causeList(markupOf(o.Held, func(c *outline.Topic) markup { return causeOf(o, c) })))) +
 		versionsSection(outline.VersionsOf(r, o.Words)) + coverageSection(outline.PlatformsCovered(r, o.Words)) +
 		signersSection(outline.SignersOf(r, o.Words)) + modulesSection(r, o) + notesSection(o)
@@ -169,6 +169,18 @@ func changesSection(r report.Report, o outline.Outline) markup {
 				return []markup{rowHead(prose(c.Name)), td(prose(c.From)), td(prose(c.To)), `<td class="` + escaped(outline.KindClass(c.Kind.Plain(), c.Tone)) + `">` + prose(c.Kind) + `</td>`,
 					`<td data-n="` + numeral(c.Roots) + `">` + commonDirs(c) + `</td>`, td(prose(c.Released))}
 			})))
+}
+
+// lockedSection has the changes of locked modules.
+func lockedSection(r report.Report, o outline.Outline) markup {
+	if len(o.Locked) == 0 {
+		return ""
+	}
+	return pageSection("locked", "Locked modules", table("Locked modules", "sorts", []markup{"Module", "From", "To", "Kind", nounOf(r), "Detail"},
+		collect.Mapped(o.Locked, func(c outline.ModuleRow) []markup {
+			return []markup{rowHead(prose(c.Name)), td(prose(c.From)), td(prose(c.To)), `<td class="` + escaped(outline.KindClass(c.Kind.Plain(), c.Tone)) + `">` + prose(c.Kind) + `</td>`,
+				`<td data-n="` + numeral(len(c.Dirs)) + `">` + dirs(c.Dirs) + `</td>`, td(prose(c.Detail))}
+		})))
 }
 
 // commonDirs are the root modules of a change. Those that change alike are together.

@@ -242,6 +242,7 @@ func (t *text) changesOf(m report.Module) {
 		rows = append(rows, row{t.cells(c), safe.Join("; ", t.outline.Words.Details(c)...)})
 	}
 	t.table(rows)
+	t.table(moduleCells(outline.ModuleRows(t.r, m)))
 	if m.Pending && len(m.Changes) == 0 {
 		t.paragraph(tableIndent, cell{}, t.outline.Words.Unlisted(m))
 	}
@@ -250,6 +251,13 @@ func (t *text) changesOf(m report.Module) {
 func (t *text) cells(c report.Change) []cell {
 	s := toneStyles[outline.ToneOf(c)]
 	return []cell{{t.outline.Words.Name(c.Addr), plain}, {t.outline.Words.Move(c), plain}, {safe.Text(t.outline.Words.Label(c)), s}}
+}
+
+// moduleCells are the rows of changes of locked modules.
+func moduleCells(changes []outline.ModuleRow) []row {
+	return collect.Mapped(changes, func(c outline.ModuleRow) row {
+		return row{[]cell{{c.Name, plain}, {c.Move, plain}, {c.Kind, toneStyles[c.Tone]}}, c.Detail}
+	})
 }
 
 var toneStyles = map[outline.Tone]style{outline.ToneBad: red, outline.ToneMajor: yellow, outline.ToneGood: green, outline.ToneNone: dim}

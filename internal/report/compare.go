@@ -7,21 +7,41 @@ import (
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 )
 
-// FromLocks compares two contents of one lock file. Empty content is a lock file
+// FromLocks compares two contents of one lock file, of providers or of modules. Empty content is a lock file
 // without entries.
 func FromLocks(name string, before, after []byte) Module {
+	if modulelock.Is(name) {
+		return fromModuleLocks(name, before, after)
+	}
 	m := Module{Dir: path.Dir(name), LockPath: name}
 	old, problems := lockfile.Parse(before, name)
 	m.Diagnostics = problems
 	now, problems := lockfile.Parse(after, name)
 	m.Diagnostics = append(m.Diagnostics, problems...)
 	if old == nil || now == nil {
+		if modules := fromModuleLocks(name, before, after); modules.Diagnostics == nil {
+			return modules // by another name, as git gives it to a content
+		}
 		return m
 	}
 	for _, change := range diff.Locks(old.Locks, now.Locks, nil) {
 		m.Changes = append(m.Changes, Change{Change: change})
+	}
+	return m
+}
+
+// fromModuleLocks is FromLocks for a lock file of modules.
+func fromModuleLocks(name string, before, after []byte) Module {
+	m := Module{Dir: path.Dir(name), LockPath: name}
+	old, problems := modulelock.Parse(before, name)
+	m.Diagnostics = problems
+	now, problems := modulelock.Parse(after, name)
+	m.Diagnostics = append(m.Diagnostics, problems...)
+	if old != nil && now != nil {
+		m.LockedModules = modulelock.Compare(old, now)
 	}
 	return m
 }
@@ -31,7 +51,7 @@ func Differences(before, after map[string][]byte) (differ []Module) {
 	names := maps.Clone(before)
 	maps.Copy(names, after)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if m := FromLocks(name, before[name], after[name]); len(m.Changes)+len(m.Diagnostics) > 0 {
+		if m := FromLocks(name, before[name], after[name]); len(m.Changes)+len(m.LockedModules)+len(m.Diagnostics) > 0 {
 			differ = append(differ, m)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
@@ -117,25 +118,26 @@ func (s *stream) end() error {
 }
 
 type document struct {
-	FormatVersion int                `json:"format_version"`
-	Modules       []planJSON         `json:"modules,omitzero"` // empty to write: JSON writes them
-	Changes       []changeJSON       `json:"changes,omitzero"` // of diff, which has nothing else but problems
-	Unlocked      []string           `json:"unlocked,omitzero"`
-	PassedOver    []string           `json:"passed_over,omitempty"`
-	Excluded      []string           `json:"excluded,omitzero"`
-	Consistency   []VersionSkew      `json:"consistency,omitzero"`
-	Notes         []notesJSON        `json:"release_notes,omitzero"`
-	PullRequests  []PullRequest      `json:"pull_requests,omitzero"`
-	Dashboards    []Dashboard        `json:"dashboards,omitempty"`
-	DryRun        bool               `json:"dry_run,omitempty"`   // of a run that no organisation has, which says so itself
-	Providers     []provider.Pattern `json:"providers,omitempty"` // to which the run was restricted
-	Answer        string             `json:"answer,omitempty"`
-	Next          string             `json:"next,omitempty"`
-	Fleet         *fleetJSON         `json:"fleet,omitempty"`
-	Summary       string             `json:"summary,omitempty"`
-	Errors        []problemJSON      `json:"errors"`
-	Warnings      []problemJSON      `json:"warnings"`
-	Stats         *Stats             `json:"stats,omitempty"`
+	FormatVersion int                 `json:"format_version"`
+	Modules       []planJSON          `json:"modules,omitzero"`         // empty to write: JSON writes them
+	Changes       []changeJSON        `json:"changes,omitzero"`         // of diff, which has nothing else but problems
+	LockedModules []modulelock.Change `json:"locked_modules,omitempty"` // of diff
+	Unlocked      []string            `json:"unlocked,omitzero"`
+	PassedOver    []string            `json:"passed_over,omitempty"`
+	Excluded      []string            `json:"excluded,omitzero"`
+	Consistency   []VersionSkew       `json:"consistency,omitzero"`
+	Notes         []notesJSON         `json:"release_notes,omitzero"`
+	PullRequests  []PullRequest       `json:"pull_requests,omitzero"`
+	Dashboards    []Dashboard         `json:"dashboards,omitempty"`
+	DryRun        bool                `json:"dry_run,omitempty"`   // of a run that no organisation has, which says so itself
+	Providers     []provider.Pattern  `json:"providers,omitempty"` // to which the run was restricted
+	Answer        string              `json:"answer,omitempty"`
+	Next          string              `json:"next,omitempty"`
+	Fleet         *fleetJSON          `json:"fleet,omitempty"`
+	Summary       string              `json:"summary,omitempty"`
+	Errors        []problemJSON       `json:"errors"`
+	Warnings      []problemJSON       `json:"warnings"`
+	Stats         *Stats              `json:"stats,omitempty"`
 }
 
 func documentOf(r Report) document {
@@ -148,6 +150,7 @@ func documentOf(r Report) document {
 			errors, warnings := w.problemsOf(m.Diagnostics)
 			doc.Errors, doc.Warnings = append(doc.Errors, errors...), append(doc.Warnings, warnings...)
 			doc.Changes = append(doc.Changes, collect.Mapped(m.Changes, w.changeOf)...)
+			doc.LockedModules = append(doc.LockedModules, m.LockedModules...)
 		}
 		return doc
 	}

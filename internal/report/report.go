@@ -21,6 +21,7 @@ import (
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -118,6 +119,8 @@ type Module struct {
 	Scan *scan.RootModule `json:"-"`
 	// Changes are those of the lock file's entries, sorted by address.
 	Changes []Change `json:"-"`
+	// LockedModules are the changes of the lock file of modules.
+	LockedModules []modulelock.Change `json:"locked_modules,omitempty"`
 	// Kept are the unchanged providers that the report says something about,
 	// sorted by address.
 	Kept []Kept `json:"-"`

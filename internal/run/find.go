@@ -90,7 +90,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		if err != nil {
 			return s, fmt.Errorf("scanning %s: %w", t.name(), err)
 		}
-		locks := listLocks(t, c)
+		locks := listLocks(t, c, lockfile.Resembles)
 		shared := locks.shared()
 		for i, m := range modules {
 			modules[i].Shared = shared[path.Join(m.Dir, lockfile.Name)]

@@ -7,6 +7,7 @@ import (
 	"path"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/verbs"
 )
@@ -36,6 +37,9 @@ func History(env Env, revision string, dirs []string) (report.Report, error) {
 	return r, nil
 }
 
+// locksAnything reports whether a file is a lock file, of providers or of modules.
+func locksAnything(name string) bool { return lockfile.Resembles(name) || modulelock.Resembles(name) }
+
 // locksAt returns the lock files of a revision, by path in the tree.
 func locksAt(t tree, revision string) (map[string][]byte, error) {
 	at, err := t.at(revision)
@@ -43,7 +47,7 @@ func locksAt(t tree, revision string) (map[string][]byte, error) {
 		return nil, err
 	}
 	return at.Contents(func(name string) bool {
-		return lockfile.Resembles(name) && !inToolDir(name) && t.covers(path.Dir(name))
+		return locksAnything(name) && !inToolDir(name) && t.covers(path.Dir(name))
 	})
 }
 
@@ -53,7 +57,7 @@ func locksIn(t tree) (map[string][]byte, error) {
 	if err := c.readHead(t); err != nil {
 		return nil, err
 	}
-	l, locks := listLocks(t, c), map[string][]byte{}
+	l, locks := listLocks(t, c, locksAnything), map[string][]byte{}
 	for _, name := range l.names() {
 		info, err := os.Lstat(t.path(name))
 		if err != nil || !info.Mode().IsRegular() || inToolDir(name) {

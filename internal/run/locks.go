@@ -41,6 +41,7 @@ var toolCaches = []string{".terraform", ".terragrunt-cache"}
 type lockList struct {
 	tree   tree
 	commit committed
+	is     func(name string) bool // by its name, a file is one of the list
 	types  map[string]fs.FileMode // by name: regular files and links
 	// unlisted are directories that could not be listed. They end in a slash.
 	unlisted []string
@@ -52,11 +53,14 @@ type lockList struct {
 	rest func() (fs.FS, error)
 }
 
-// listLocks lists the lock files of a tree. c is what is known of HEAD.
-func listLocks(t tree, c committed) lockList {
-	l := lockList{tree: t, commit: c, types: map[string]fs.FileMode{}, absent: map[string]bool{}, submodules: c.submodules()}
-	for _, name := range c.locks() {
-		l.types[name] = c.types[name]
+// listLocks lists the lock files of a tree, of a kind that is known by its name. c is what is
+// known of HEAD.
+func listLocks(t tree, c committed, is func(name string) bool) lockList {
+	l := lockList{tree: t, commit: c, is: is, types: map[string]fs.FileMode{}, absent: map[string]bool{}, submodules: c.submodules()}
+	for name, typ := range c.types {
+		if !typ.IsDir() && is(name) {
+			l.types[name] = typ
+		}
 	}
 	for _, name := range slices.Concat(c.missing, c.deleted) {
 		l.absent[name] = true
@@ -74,7 +78,7 @@ func listLocks(t tree, c committed) lockList {
 		if err != nil {
 			return nil, err
 		}
-		return head.Tree(func(name string) bool { return l.absent[name] && lockfile.Resembles(name) })
+		return head.Tree(func(name string) bool { return l.absent[name] && is(name) })
 	})
 	return l
 }
@@ -115,7 +119,7 @@ func (l *lockList) walk(start string) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}
-		case lockfile.Resembles(name) && (d.Type().IsRegular() || d.Type() == fs.ModeSymlink):
+		case l.is(name) && (d.Type().IsRegular() || d.Type() == fs.ModeSymlink):
 			l.types[name] = d.Type()
 		}
 		return nil
@@ -146,7 +150,7 @@ func (l *lockList) skips() func(name string, isDir bool) bool {
 		switch {
 		case isDir && (base == ".git" || slices.Contains(toolCaches, base) || base == "node_modules" && l.commit.types[name].IsDir()):
 			return true
-		case l.tree.loose || !isDir && !lockfile.Resembles(name):
+		case l.tree.loose || !isDir && !l.is(name):
 			return false
 		}
 		if isDir {

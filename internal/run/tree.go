@@ -252,7 +252,7 @@ func (t tree) locked(enters func(dir string) bool) (dirs []string) {
 	if t.loose {
 		return nil
 	}
-	for name := range listLocks(t, committed{}).types {
+	for name := range listLocks(t, committed{}, lockfile.Resembles).types {
 		if dir := path.Dir(name); lockfile.Is(name) && !isHidden(enters, dir) {
 			dirs = append(dirs, dir)
 		}
