@@ -64,6 +64,15 @@ var hostileInputs = []hostile{
 	{name: "lock file with an error in each line", files: lock(repeat("a b\n", parsed/4)), says: "further errors from here on are not listed"},
 	{name: "lock file of a number of 200,000,000 digits", files: lock(text(lockedProvider, " hashes=[\"h1:${1e200000000}\"]\n}\n")), says: "so large or small", worst: true},
 	{name: "lock file with constraints of 7 MB", files: lock(text(lockedProvider, " constraints=\"", repeat("> 1.0.0, ", 800_000), "> 1.0.0\"\n}\n")), says: tooMany},
+	{name: "lock file of modules of 8 MB of `[`", files: file(".modules.lock.hcl", repeat("[", 8_000_000)), args: diffModules, says: tooMany},
+	{name: "lock file of modules of 16 MiB", files: file(".modules.lock.hcl", repeat("#", largest)), args: diffModules, says: "larger than 8 MiB"},
+	{name: "lock file of modules of as many entries as fit", files: file(".modules.lock.hcl", lockedModules("a", parsed/30)), args: diffModules, says: "git::file:///a0", worst: true},
+	{name: "lock file of modules of as many comments as fit", files: file(".modules.lock.hcl", repeat("#"+strings.Repeat("x", 50)+"\n", parsed/2)), args: diffModules, says: "no differences"},
+	{name: "lock file of modules with an error in each line", files: file(".modules.lock.hcl", numbered("module \"a\" \"%d\" {}\n", parsed/12)), args: diffModules, says: "further errors from here on are not listed"},
+	{name: "lock file of modules with a hash of 7 MB", files: file(".modules.lock.hcl", text("module \"oci://a/b\" \"\" {\n hash=\"", repeat("a", 7_000_000), "\"\n}\n")), args: diffModules, says: "must not take more than 8192 bytes"},
+	{name: "lock files of modules that disagree about as many entries as fit", files: func() map[string][]byte {
+		return map[string][]byte{"base": lockedModules("a", parsed/30)(), "ours": lockedModules("b", parsed/30)(), "theirs": lockedModules("c", parsed/30)()}
+	}, args: []string{"merge-driver", "base", "ours", "theirs", ".modules.lock.hcl"}, says: "is left with a merge conflict", worst: true},
 	{name: "`mise.toml` of 1 MiB of `[`", files: mise(text("a = ", repeat("[", 1<<20-64))), says: "it is no TOML"},
 	{name: "`mise.toml` of one key of 500,000 parts", files: mise(text("[tools.", repeat("a.", 500_000), "a]\nb = 1\n")), says: "1 root module", worst: true},
 	{name: "`mise.toml` of as many tools as fit", files: mise(text("[tools]\n", numbered("%x='1'\n", 100_000))), says: "1 root module"},
@@ -112,6 +121,14 @@ var hostileInputs = []hostile{
 		unit := "generate \"g\" {\n path=\"g.tf\"\n if_exists=\"skip\"\n contents=templatefile(\"t\", {a=[1]})\n}\n"
 		return map[string][]byte{"terragrunt.hcl": []byte(unit), "t": repeat("%{for b in a}", parsed/6)()}
 	}, says: "too large or too complex"},
+}
+
+// diffModules prints what a lock file of modules has.
+var diffModules = []string{"diff", "/dev/null", ".modules.lock.hcl"}
+
+// lockedModules is a lock file of modules whose hashes are of one digit.
+func lockedModules(digit string, n int) part {
+	return numbered("module \"git::file:///a%d\" \"\" {\n hash=\"git:"+strings.Repeat(digit, 40)+"\"\n}\n", n)
 }
 
 const stackNotRead = "the stack is not read"

@@ -94,20 +94,23 @@ func merged(ctx context.Context, env Env, name string, base, ours, theirs []byte
 	if !disputed {
 		return marked, false
 	}
-	var settled []byte
-	if !modulelock.Is(name) { // what a module is now is asked by relock lock
-		planned, err := planDisputed(ctx, env, name, marked)
-		if err != nil {
-			complain(env.Stderr, err)
-		}
-		settled = planned
+	if modulelock.Is(name) { // relock lock asks what its packages are now
+		fmt.Fprintf(env.Stderr, leftConflict+"\n", safe.Plain(name))
+		return marked, true
+	}
+	settled, err := planDisputed(ctx, env, name, marked)
+	if err != nil {
+		complain(env.Stderr, err)
 	}
 	if settled == nil {
-		fmt.Fprintf(env.Stderr, "relock: %s is left with a merge conflict\n  next: run relock lock when the reason above is gone\n", safe.Plain(name))
+		fmt.Fprintf(env.Stderr, leftConflict+" when the reason above is gone\n", safe.Plain(name))
 		return marked, true
 	}
 	return settled, false
 }
+
+// leftConflict says what to do about a file with conflict markers.
+const leftConflict = "relock: %s is left with a merge conflict\n  next: run relock lock"
 
 // planDisputed plans what both sides have changed; nil if that fails.
 func planDisputed(ctx context.Context, env Env, name string, marked []byte) ([]byte, error) {
