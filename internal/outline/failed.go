@@ -21,6 +21,7 @@ const (
 	failedReading                // its configuration or its lock file
 	failedPlanning               // its requirements are known, but no registry has versions that meet them
 	failedKeeping                // a locked version is not allowed, and the run keeps versions
+	failedGetting                // a provider has no release that meets the constraints and can be used
 	failedChecking               // a verification
 	failedWriting                // its new lock file
 	failedInPart                 // some of its providers
@@ -34,6 +35,7 @@ var failureTexts = [lastFailure + 1]struct{ one, several, all safe.Markdown }{
 	failedReading:    {one: safe.Const("could not be read"), all: safe.Const("could be read")},
 	failedPlanning:   {one: safe.Const("could not be planned"), all: safe.Const("could be planned")},
 	failedKeeping:    {one: safe.Const("requires another version of a provider"), several: safe.Const("require other versions of providers")},
+	failedGetting:    {one: safe.Const("requires a provider release that it cannot get"), several: safe.Const("require provider releases that they cannot get")},
 	failedChecking:   {one: safe.Const("could not be checked"), all: safe.Const("could be checked")},
 	failedWriting:    {one: safe.Const("could not be written"), all: safe.Const("could be written")},
 	failedInPart:     {one: safe.Const("failed in part")},
@@ -137,6 +139,8 @@ func kindOfFailure(r report.Report, m report.Module) failureKind {
 		return failedUnfinished
 	case !has(func(p problem.Problem) bool { return !p.Upgradable }):
 		return failedKeeping
+	case r.Verb != verbs.Verify && !has(func(p problem.Problem) bool { return !p.Upgradable && !lacksRelease(p) }):
+		return failedGetting
 	case m.Verified != nil && m.Verified.Counts.Hashes() > 0:
 		return failedInPart
 	case r.Verb == verbs.Verify:
@@ -161,6 +165,17 @@ func kindOfFailure(r report.Report, m report.Module) failureKind {
 // problems are about a provider that it requires.
 func ofFiles(p problem.Problem) bool {
 	return p.Subject.Addr == (provider.Addr{}) || p.Code == problem.CodeInvalidLock || p.Code == problem.CodeConflict
+}
+
+// lacksRelease reports whether a problem is the answer of a registry, and not its silence:
+// there is no such release, or it cannot be used. So the root module was checked.
+func lacksRelease(p problem.Problem) bool {
+	switch p.Code {
+	case problem.CodeUnknownProvider, problem.CodeNoVersion, problem.CodeLockedVersion, problem.CodeNoPackage, problem.CodeProtocol,
+		problem.CodeBadChecksum, problem.CodeBadSignature, problem.CodeBadPackage, problem.CodeReReleased:
+		return !ofFiles(p)
+	}
+	return false
 }
 
 // keptSome reports whether a lock file has an entry without an error.

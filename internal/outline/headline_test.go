@@ -31,6 +31,10 @@ func TestHeadlinesSayFirstWhatFailed(t *testing.T) {
 	unread, unplanned := fails(problem.CodeSyntax, provider.Addr{}), fails(problem.CodeUnreachable, aws)
 	unwritten, cut := changes(fails(problem.CodeUnwritable, provider.Addr{})), fails(problem.CodeCancelled, aws)
 	raised := report.Module{Diagnostics: []problem.Problem{{Code: problem.CodeLockedVersion, Subject: problem.Subject{Addr: aws}, Upgradable: true}}, InUse: []report.Use{{Addr: null}}}
+	unmet := fails(problem.CodeNoVersion, null)
+	both := func(m, with report.Module) report.Module {
+		return report.Module{Diagnostics: slices.Concat(m.Diagnostics, with.Diagnostics)}
+	}
 	some := unplanned
 	some.InUse = []report.Use{{Addr: aws}, {Addr: null}}
 	lost := fails(problem.CodeInvalidLock, aws)
@@ -61,6 +65,12 @@ func TestHeadlinesSayFirstWhatFailed(t *testing.T) {
 		{"All 2 root modules require other versions of providers.", report.Report{Verb: verbs.Lock, Modules: with(2, raised)}},
 		{"2 of 4 root modules require other versions of providers and 1 could not be checked; every other lock file is up to date.",
 			report.Report{Verb: verbs.Check, Modules: with(2, raised, unplanned, same)}},
+		{"The root module requires a provider release that it cannot get.", report.Report{Verb: verbs.Check, Modules: with(1, unmet)}},
+		{"All 2 root modules require provider releases that they cannot get.", report.Report{Verb: verbs.Upgrade, Modules: with(2, unmet)}},
+		{"1 of 3 root modules requires another version of a provider, 1 requires a provider release that it cannot get and 1 could not be checked.",
+			report.Report{Verb: verbs.Check, Modules: []report.Module{raised, unmet, unplanned}}},
+		{"The root module requires a provider release that it cannot get.", report.Report{Verb: verbs.Check, Modules: []report.Module{both(raised, unmet)}}},
+		{"The root module could not be checked.", report.Report{Verb: verbs.Check, Modules: []report.Module{both(unplanned, unmet)}}},
 		{"All 3 root modules failed in part.", report.Report{Verb: verbs.Upgrade, Modules: with(3, some)}},
 		{"All 2 root modules failed in part; 1 provider is upgraded in the lock files of 2 root modules.", report.Report{Verb: verbs.Upgrade, Modules: with(2, changes(some))}},
 		{"The root module failed in part; 1 provider is upgraded in the lock file of 1 root module.", report.Report{Verb: verbs.Upgrade, Modules: with(1, changes(unplanned))}},
