@@ -194,13 +194,18 @@ func list(w io.Writer, prefix string, problems []problem.Problem) {
 	}
 }
 
-// diagnoses are the problems in an error. Any other error is one problem.
+// diagnoses are the problems in an error that ends a command. An error without a code is
+// about the command line or the environment, or about a file that they name.
 func diagnoses(err error) []problem.Problem {
 	var several problem.Several
 	if errors.As(err, &several) {
 		return several
 	}
-	return []problem.Problem{problem.Of(err)}
+	d := problem.Of(err)
+	if d.Code == problem.CodeInternal {
+		d.Code = problem.CodeSettings
+	}
+	return []problem.Problem{d}
 }
 
 // ofRun is the environment for package run.

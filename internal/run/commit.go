@@ -25,16 +25,16 @@ import (
 // or no commit, or if the base branch on GitHub does not have that commit. Then the base
 // branch must be read from GitHub. The notices say what is read.
 func atCommit(ctx context.Context, j job, t target) (target, []problem.Problem, error) {
-	root, err := oneRoot(j.env.WorkDir, t.dirs)
+	root, err := t.oneRoot(j.env.WorkDir)
 	if err != nil {
 		return t, nil, err
 	}
 	clone, err := worktree.OpenClone(root)
-	if err != nil && t.checkout.Commit != "" { // a runner without git makes no .git
+	if err != nil && t.checkout.Commit != "" {
 		return t, readElsewhere("the checkout is no git repository", t.base), nil
 	}
 	if err != nil {
-		return t, nil, err
+		return t, nil, &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreadable, Message: err.Error()}}
 	}
 	if clone.Unborn() {
 		return t, readElsewhere("the branch that is checked out has no commit", t.base), nil
@@ -65,15 +65,28 @@ func atCommit(ctx context.Context, j job, t target) (target, []problem.Problem, 
 	return t.at(j.env.WorkDir, remote), differing(j, differ), nil
 }
 
-// oneRoot is the repository of all directories. It is an error if there are several.
-func oneRoot(workDir string, dirs []string) (root string, err error) {
+// oneRoot is the repository of all directories, which must be in one. A runner without git
+// makes no .git: then it is the working directory.
+func (t target) oneRoot(workDir string) (root string, err error) {
+	dirs := t.dirs
 	if len(dirs) == 0 {
 		dirs = []string{everything}
 	}
+	_, inClone := worktree.FindRoot(workDir)
+	if !inClone && t.checkout.Commit != "" {
+		return workDir, nil
+	}
 	for i, dir := range dirs {
-		at := worktree.RootOf(file.Absolute(workDir, dir))
+		at, found := worktree.FindRoot(file.Absolute(workDir, dir))
+		if !found {
+			err := notFound("%s is in no git repository", dir)
+			err.Problem.Hint = "name a directory of a checkout, or a repository with --repo OWNER/NAME"
+			return "", err
+		}
 		if i > 0 && at != root {
-			return "", errors.New("the directories are in different repositories; a pull request is about one")
+			err := notFound("%s is in another repository than %s, and a pull request is about one", dir, dirs[0])
+			err.Problem.Hint = "run relock pr once in each repository"
+			return "", err
 		}
 		root = at
 	}

@@ -2,7 +2,6 @@ package run
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -106,7 +105,7 @@ func trees(workDir string, dirs []string) ([]tree, error) {
 		}
 		name, err := filepath.Rel(root, paths[n])
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", paths[n], err)
+			return nil, notFound("%s: %v", paths[n], err)
 		}
 		name = filepath.ToSlash(name)
 		given, search := cutSearch(dir)
@@ -132,21 +131,21 @@ func pathOf(workDir, dir string) (string, error) {
 	name, _ := cutSearch(dir)
 	abs := file.Absolute(workDir, name)
 	info, err := os.Stat(abs)
-	if err != nil {
-		d := problem.Problem{Code: problem.CodeNotFound, Message: fmt.Sprintf("%s: %v", dir, file.Cause(err))}
-		if errors.Is(err, fs.ErrNotExist) {
-			d.Hint = listsRoots
-		}
-		return "", &problem.Error{Problem: d}
+	if err == nil && !info.IsDir() {
+		return "", notFound("%s is not a directory", dir)
 	}
-	if !info.IsDir() {
-		return "", fmt.Errorf("%s is not a directory", dir)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
 	}
-	abs, err = filepath.EvalSymlinks(abs)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", dir, file.Cause(err))
+		return "", notFound("%s: %v", dir, file.Cause(err))
 	}
 	return abs, nil
+}
+
+// notFound is the error about a directory of a command line that cannot be used.
+func notFound(format string, args ...any) *problem.Error {
+	return &problem.Error{Problem: problem.Problem{Code: problem.CodeNotFound, Message: fmt.Sprintf(format, args...), Hint: listsRoots}}
 }
 
 // top is the top of a tree for these directories, as far as they are on the volume. It is
@@ -202,7 +201,7 @@ func (r *Remote) in(dirs []string) (tree, error) {
 		clean := path.Clean(cmp.Or(name, "."))
 		if !fs.ValidPath(clean) {
 			return t, &problem.Error{Problem: problem.Problem{
-				Code: problem.CodeSettings, Message: dir + " is not a directory of the repository",
+				Code: problem.CodeNotFound, Message: dir + " is not a directory of the repository",
 				Hint: "name it relative to the top of the repository",
 			}}
 		}
