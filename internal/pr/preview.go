@@ -23,7 +23,10 @@ func (r *run) makeTexts(ctx context.Context, proposals []Proposal, heads map[str
 			continue
 		}
 		step, limit := r.expect(ctx, p, heads[p.Branch]).pull, cmp.Or(p.Limit, r.opts.Limit)
-		waits := limit > 0 && open >= limit && !r.opts.Past.has(p) && !r.opts.Again.has(p)
+		if step == openPull && limit > 0 && len(r.opts.Bases) > 1 && open+len(r.branches) >= limit {
+			_ = r.count(ctx) // limited asks again, and reports a failure
+		}
+		waits := limit > 0 && open+r.others >= limit && !r.opts.Past.has(p) && !r.opts.Again.has(p)
 		if step == openPull && waits {
 			r.waiting = append(r.waiting, p)
 			continue
@@ -35,7 +38,7 @@ func (r *run) makeTexts(ctx context.Context, proposals []Proposal, heads map[str
 			made[i].Body, made[i].Write = p.Write(), nil
 		}
 	}
-	r.openThen = open
+	r.openThen = open + r.others
 	if r.opts.Written != nil {
 		r.opts.Written()
 	}

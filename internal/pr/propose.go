@@ -168,7 +168,7 @@ func Propose(ctx context.Context, repo *github.Repository, proposals []Proposal,
 	// Closed pull requests make room for those that wait, and so do those closed last.
 	ended := r.retireAll(ctx, r.unwantedBranches(proposals), heads)
 	r.closed(ended)
-	r.branches = slices.DeleteFunc(r.branches, func(b string) bool { return slices.Contains(r.displaced, b) })
+	r.leave(r.displaced)
 	var outcomes []Outcome
 	numbers := map[string]int{}
 	for _, p := range proposals {

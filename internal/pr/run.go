@@ -17,8 +17,9 @@ type run struct {
 	*surveyor
 	// branches are the branches with a name of ours, for any base.
 	branches []string
-	// open is the number of our open pull requests; -1 until it is known.
-	open int
+	// open is the number of our open pull requests, into every base; -1 until it is known.
+	// others are those of them that are into other bases.
+	open, others int
 	// foreseen are those that a dry run would have opened before it knows open.
 	foreseen int
 	// waiting are the proposals that wait for room, as far as the survey shows, and openThen
@@ -44,25 +45,35 @@ func newRun(repo *github.Repository, opts Options) *run {
 	return &run{surveyor: newSurveyor(repo, opts), open: -1}
 }
 
-// full reports whether the limit of open pull requests is reached. It counts them, with one
-// request, only if enough branches exist to reach the limit.
+// full reports whether the limit of open pull requests is reached. It counts them only if
+// enough branches exist to reach the limit.
 func (r *run) full(ctx context.Context, limit int) (bool, error) {
 	if limit <= 0 || r.open < 0 && len(r.branches) < limit {
 		return false, nil
 	}
-	if r.open < 0 {
-		latest, err := r.newest(ctx, r.branches)
-		if err != nil {
-			return false, err
+	err := r.count(ctx)
+	return err == nil && r.open >= limit, err
+}
+
+// count counts our open pull requests once, with one request.
+func (r *run) count(ctx context.Context) error {
+	if r.open >= 0 {
+		return nil
+	}
+	latest, err := r.newest(ctx, r.branches)
+	if err != nil {
+		return err
+	}
+	r.open = r.foreseen
+	for _, p := range latest {
+		if p.Open {
+			r.open++
 		}
-		r.open = r.foreseen
-		for _, p := range latest {
-			if p.Open {
-				r.open++
-			}
+		if p.Open && p.Base != r.opts.Base {
+			r.others++
 		}
 	}
-	return r.open >= limit, nil
+	return nil
 }
 
 // opened counts a pull request that this run has opened.
@@ -88,6 +99,14 @@ func (r *run) closed(ended []Outcome) {
 		}
 		r.branches = slices.DeleteFunc(r.branches, func(b string) bool { return b == o.Branch })
 	}
+}
+
+// leave takes open pull requests that are closed last out of what is counted.
+func (r *run) leave(branches []string) {
+	if r.open > 0 {
+		r.open -= len(branches)
+	}
+	r.branches = slices.DeleteFunc(r.branches, func(b string) bool { return slices.Contains(branches, b) })
 }
 
 // regrouped is what the changes of a branch wait for, of which other groups propose a part;
