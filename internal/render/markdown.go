@@ -46,7 +46,7 @@ func Summary(r report.Report) safe.Markdown {
 	if r.Verb == verbs.Comment {
 		parts = append(parts, part{head: answerOf(r)})
 	} else {
-		parts = slices.Concat(parts, []part{{head: fleetLines(r)}, pulls(r)}, partsOf(r, outline.Of(r)))
+		parts = slices.Concat(parts, []part{{head: fleetLines(r)}}, whole(r, outline.Of(r)))
 	}
 	if r.Stats.Known() {
 		parts = append(parts, part{head: safe.Format("%s\n", safe.Text(r.Stats.String()))})
@@ -65,7 +65,15 @@ func Markdown(r report.Report, limit int) safe.Markdown {
 	if bodies := bodies(r); len(bodies.items) > 0 {
 		return assemble([]part{pulls(r), {head: o.Headline.Line()}, reviewPart(o), bodies}, within)
 	}
-	return assemble(append([]part{pulls(r)}, partsOf(r, o)...), within)
+	return assemble(whole(r, o), within)
+}
+
+// whole has the parts of a report with its pull requests.
+func whole(r report.Report, o outline.Outline) []part {
+	if r.Fleet != nil { // firstParts has them
+		return partsOf(r, o)
+	}
+	return append([]part{pulls(r)}, partsOf(r, o)...)
 }
 
 // bodies are the pull requests of a dry run, each under its title.
@@ -90,20 +98,30 @@ func partsOf(r report.Report, o outline.Outline) []part {
 	if r.Verb == verbs.Verify {
 		return verification(r, o)
 	}
-	parts := []part{
-		{head: safe.Join("", o.Headline.Line(), nextLine(o), carriedLine(r), attendedLine(r))},
-		changesPart(o, noun(r)),
+	parts := append(firstParts(r, o),
 		lockedPart(o, noun(r)),
-		reviewPart(o),
 		blocksPart(o, noun(r)),
 		heldPart(part{rank: 3, share: 8}, o.Held, o.Words),
 		spreadsPart(o),
 		notesPart(o),
-	}
+	)
 	if r.Verb == verbs.Check {
 		parts = append(parts, acceptedPart(outline.JudgedIn(r).Accepted))
 	}
 	return append(parts, part{head: proofsLine(o)})
+}
+
+// firstParts say what happened and what needs a person. An organisation has many pull
+// requests and many changes: what needs a person comes before them.
+func firstParts(r report.Report, o outline.Outline) []part {
+	head := part{head: safe.Join("", o.Headline.Line(), nextLine(o), carriedLine(r), attendedLine(r))}
+	if r.Fleet == nil {
+		return []part{head, changesPart(o, noun(r)), reviewPart(o)}
+	}
+	made, changes := pulls(r), changesPart(o, noun(r))
+	made.head = safe.Const("### Pull requests\n\n")
+	changes.head = safe.Join("", safe.Const("### Changes\n\n"), changes.head)
+	return []part{head, reviewPart(o), made, changes}
 }
 
 // tallyLine counts what needs a reviewer.

@@ -65,6 +65,9 @@ func TestTheSummaryOfAnOrganisationBeginsWithCountsAndFailures(t *testing.T) {
 		"Failed: `acme/app-242`, `acme/app-243`, `acme/app-244`, `acme/app-245`, `acme/app-246` and 3 more.\n"; !strings.HasPrefix(got, want) {
 		t.Errorf("the summary begins with\n%.600s\nwant\n%s", got, want)
 	}
+	if first := got[:1200]; !strings.Contains(first, "### Needs review") || !strings.Contains(first, "- **Failed** in `acme/app-242//.`") {
+		t.Errorf("the first screen does not say what needs a person:\n%s", first)
+	}
 	for text, want := range map[string]int{
 		"it waits": 1,
 		"- Opened no pull request for 160 groups": 1,
