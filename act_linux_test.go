@@ -114,7 +114,7 @@ func TestReadmeWorkflowIsPlayedByARunner(t *testing.T) {
 	if pull.State != "open" || pull.Base != "main" || pull.Author != who.Login || !strings.HasPrefix(pull.Head, "relock/") {
 		t.Errorf("the pull request is %s, by %s, from %s to %s", pull.State, pull.Author, pull.Head, pull.Base)
 	}
-	if pull.Title != "Bump hashicorp/null from 3.2.2 to 3.2.4 in live" || !strings.Contains(pull.Body, "| `hashicorp/null` | 3.2.2 | 3.2.4 | patch | `live` |") {
+	if pull.Title != "Bump hashicorp/null from 3.2.2 to 3.2.4 in live" || !strings.Contains(pull.Body, "| `hashicorp/null` | 3.2.2 → 3.2.4 | patch | `live` |") {
 		t.Errorf("the pull request says %s\n%s", pull.Title, pull.Body)
 	}
 	if diff := cmp.Diff([]string{"live/.terraform.lock.hcl"}, pull.ChangedFiles); diff != "" {

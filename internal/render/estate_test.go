@@ -163,7 +163,7 @@ func TestReportsOfSomeSizes(t *testing.T) {
 		checkPage(t, body)
 		// The major upgrade comes first, then what wants a reviewer.
 		table := body[strings.Index(body, "| --- |"):]
-		if first := strings.SplitN(table, "\n", 3)[1]; roots > 4 && !strings.HasPrefix(first, "| `publisher-1/provider-22` | 5.31.0 … 5.34.0 | 6.2.0 | major |") {
+		if first := strings.SplitN(table, "\n", 3)[1]; roots > 4 && !strings.HasPrefix(first, "| `publisher-1/provider-22` | 5.31.0 … 5.34.0 → 6.2.0 | major |") {
 			t.Errorf("of %d root modules the table begins with %q", roots, first)
 		}
 	}
@@ -220,7 +220,7 @@ func TestATableWithoutRoomIsJoinedByProvider(t *testing.T) {
 	if rows := strings.Count(body, "\n| `"); rows != estateProviders {
 		t.Errorf("the table has %d rows, want one for each of %d providers", rows, estateProviders)
 	}
-	if want := "| `publisher-0/provider-00` | 4.0.0 … 4.194.2 | 5.100.0 | minor | 40 root modules |"; !strings.Contains(body, want) {
+	if want := "| `publisher-0/provider-00` | 4.0.0 … 4.194.2 → 5.100.0 | minor | 40 root modules |"; !strings.Contains(body, want) {
 		t.Errorf("the body lacks %q:\n%s", want, body[:2000])
 	}
 }

@@ -171,7 +171,7 @@ const letters = "abcdefghijklmnopqrstuvwxyz"
 // above it names the registries, and rows have their letters.
 func changesPart(o outline.Outline, noun safe.Markdown) part {
 	columns := []safe.Markdown{
-		safe.Const("Provider"), safe.Const("From"), safe.Const("To"), safe.Const("Kind"), noun, safe.Const("Released"),
+		safe.Const("Provider"), safe.Const("Versions"), safe.Const("Kind"), noun, safe.Const("Released"),
 	}
 	var hosts, named collect.Set[safe.Markdown]
 	cells := collect.Mapped(o.Changes, func(r outline.ChangeRow) []safe.Markdown {
@@ -182,7 +182,7 @@ func changesPart(o outline.Outline, noun safe.Markdown) part {
 			named.Add(safe.Format("(%s) %s", letter, r.Host))
 			name = safe.Format("%s (%s)", r.Short, letter)
 		}
-		return []safe.Markdown{name, r.From, r.To, r.Kind, r.Where, r.Released}
+		return []safe.Markdown{name, r.Move, r.Kind, r.Where, r.Released}
 	})
 	p := part{rank: 1, share: changeShare, what: safe.Const("change")}
 	if len(named.List) > 0 {

@@ -70,7 +70,7 @@ func TestABodyTellsOfItsGroupAlone(t *testing.T) {
 	aws := part(t, "hashicorp/aws")
 	checkPage(t, aws)
 	for text, want := range map[string]bool{
-		"| `hashicorp/aws` | 5.31.0 | 5.34.0 | minor | `envs/prod` |": true,
+		"| `hashicorp/aws` | 5.31.0 → 5.34.0 | minor | `envs/prod` |": true,
 		"- `hashicorp/aws` at 5.34.0 by `~> 5.0`":                     true,
 		"- `hashicorp/aws`\n  - 5.34.0 in `envs/prod`\n  - 4.0.0":     true,
 		"no notes of aws":    true,
