@@ -111,17 +111,24 @@ func partsOf(r report.Report, o outline.Outline) []part {
 	return append(parts, part{head: proofsLine(o)})
 }
 
-// firstParts say what happened and what needs a person. An organisation has many pull
-// requests and many changes: what needs a person comes before them.
+// fewChanges is the highest number of rows that are no obstacle on the way to the next part.
+const fewChanges = 10
+
+// firstParts say what happened and what needs a person. Many changes, and the many pull
+// requests of an organisation, come after what needs a person.
 func firstParts(r report.Report, o outline.Outline) []part {
 	head := part{head: safe.Join("", o.Headline.Line(), nextLine(o), carriedLine(r), attendedLine(r))}
-	if r.Fleet == nil {
-		return []part{head, changesPart(o, noun(r)), reviewPart(o)}
+	changes, review := changesPart(o, noun(r)), reviewPart(o)
+	if r.Fleet == nil && len(o.Changes) <= fewChanges {
+		return []part{head, changes, review}
 	}
-	made, changes := pulls(r), changesPart(o, noun(r))
-	made.head = safe.Const("### Pull requests\n\n")
 	changes.head = safe.Join("", safe.Const("### Changes\n\n"), changes.head)
-	return []part{head, reviewPart(o), made, changes}
+	if r.Fleet == nil {
+		return []part{head, review, changes}
+	}
+	made := pulls(r)
+	made.head = safe.Const("### Pull requests\n\n")
+	return []part{head, review, made, changes}
 }
 
 // tallyLine counts what needs a reviewer.
