@@ -82,9 +82,10 @@ func Answer(ctx context.Context, s *run.Session, e Event, m run.Means) (report.R
 	}
 	all := report.Join(runs...)
 	all.Diagnostics = slices.Concat(all.Diagnostics, to.explain(acting, err))
+	all.Verb = verbs.Comment
 	to.end(acting, all)
 	all.Diagnostics = slices.Concat(all.Diagnostics, of.notices)
-	all.Verb, all.Answer = verbs.Comment, to.said.String()
+	all.Answer = to.said.String()
 	return all, nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/pr"
@@ -57,26 +56,10 @@ func (c conversation) repair(ctx context.Context) (r report.Report, said safe.Ma
 		r.Mending = c.mending(r, verb)
 	}
 	said = render.Comment(c.outcome(ctx, r, verb, why), r)
-	if r.MendingVerb(verb) == verb || slices.ContainsFunc(failures(r), notUpgradable) {
-		return r, said, nil
-	}
-	if r.Pushed == "" {
+	if r.Pushed == "" && r.MendingVerb(verb) != verb && !slices.ContainsFunc(failures(r), notUpgradable) {
 		return report.Report{}, said, comment.Refuse(said)
 	}
-	return withoutFailures(r), said, nil
-}
-
-// withoutFailures is a report whose errors are warnings. It is for a command that did what it
-// says, and whose answer names the command for the rest.
-func withoutFailures(r report.Report) report.Report {
-	r.Modules = slices.Clone(r.Modules)
-	for i, m := range r.Modules {
-		r.Modules[i].Diagnostics = collect.Mapped(m.Diagnostics, func(p problem.Problem) problem.Problem {
-			p.Severity = max(p.Severity, problem.SeverityWarning)
-			return p
-		})
-	}
-	return r
+	return r, said, nil
 }
 
 func notUpgradable(p problem.Problem) bool { return !p.Upgradable }

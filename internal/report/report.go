@@ -467,9 +467,16 @@ func (m Module) Named(names problem.Naming) Module {
 	return m
 }
 
-// Failed reports whether any part of the run failed.
+// Failed reports whether any part of the run failed. A version that must move is no failure
+// of the answer to a comment: the answer names the command for it.
 func (r Report) Failed() bool {
-	return problem.AnyError(r.Diagnostics) || len(r.dirs(Module.Failed)) > 0
+	fails := Module.Failed
+	if r.Verb == verbs.Comment {
+		fails = func(m Module) bool {
+			return slices.ContainsFunc(m.Diagnostics, func(p problem.Problem) bool { return p.Severity == problem.SeverityError && !p.Upgradable })
+		}
+	}
+	return problem.AnyError(r.Diagnostics) || len(r.dirs(fails)) > 0
 }
 
 // Pending reports whether any lock file is not as it should be.
