@@ -81,6 +81,8 @@ type Env struct {
 	mask func(secret string) error
 	// ticked are the boxes that the event of a workflow is about.
 	ticked run.Ticked
+	// foretells says that the run says how much it downloads before it does.
+	foretells bool
 	// summary says that the run writes a step summary.
 	summary bool
 }

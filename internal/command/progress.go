@@ -29,6 +29,9 @@ func during(env Env, ask run.Ask, act func(*run.Session) (report.Report, error))
 	defer p.end()
 	world := env.ofRun(s)
 	world.Announce, world.Watch, world.Fetching, world.Log = p.announce, p.watch, p.fetching, logger(p.talk, s.Verbose)
+	if env.foretells {
+		world.Announce, world.SizesFirst = p.foretold(), true
+	}
 	session, err := run.Open(world, ask)
 	if err != nil {
 		return report.Report{Verb: ask.Verb()}, err
@@ -48,6 +51,29 @@ type progress struct {
 	// fetching is for modules, as run.Env.Fetching; nil if they are not shown.
 	fetching func(source string)
 	end      func()
+}
+
+// foretold is the announcement that also says in a line how much will be downloaded.
+func (p progress) foretold() func(provider.Downloads) {
+	var mu sync.Mutex
+	packages := 0
+	return func(d provider.Downloads) {
+		mu.Lock()
+		defer mu.Unlock()
+		if p.announce != nil {
+			p.announce(d)
+		}
+		packages += d.Packages
+		if packages == 0 || d.Packages > 0 && d.Sized == 0 { // the size comes next
+			return
+		}
+		size := "of unknown size"
+		if d.Sized > 0 {
+			size = "about " + report.Size(d.Size)
+		}
+		fmt.Fprintf(p.talk, "the check downloads up to %s, %s\n", packageCount(packages), size)
+		packages = 0
+	}
 }
 
 // newProgress shows bars on a terminal, and a line in a log. With the format JSON, which is

@@ -221,9 +221,10 @@ func printWorkflows(env Env, workflows []setup.Workflow) error {
 	return err
 }
 
-// showCheck shows what check finds in the working tree. A lock file that would change is no
+// showCheck shows what check finds in the working tree, after the size of what it downloads. A lock file that would change is no
 // failure of setup; a question without an answer is one.
 func showCheck(ctx context.Context, env Env, from settings.Sources, s settings.Settings) error {
+	env.foretells = true
 	r, err := carryOut(ctx, env, from, s, verbs.Check, nil, event{})
 	if err == nil {
 		err = render.Text(env.Stdout, r, render.TextOptions{Color: env.Color, Width: env.Width, Summary: new(true)})

@@ -51,7 +51,7 @@ func planOptions(j job, p planned) upgrade.Options {
 	opts := j.plan
 	rules := policy.OfComments(p.proposing.survey.Ignores)
 	opts.Policy.Rules, opts.Policy.Now = append(slices.Clip(opts.Policy.Rules), rules...), j.env.Now
-	opts.Announce = j.env.Announce
+	opts.Announce, opts.SizesFirst = j.env.Announce, j.env.SizesFirst
 	if hashSource(j.settings) == "" { // a hash source may save the downloads
 		opts.Sizes = j.source
 	}

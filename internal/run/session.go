@@ -65,8 +65,9 @@ type Env struct {
 	// value is the real clock.
 	Clock github.Clock
 	// Announce is called before packages are downloaded, and again when their size is
-	// known. It may be nil.
-	Announce func(provider.Downloads)
+	// known. It may be nil. If SizesFirst is set, downloads wait for the size.
+	Announce   func(provider.Downloads)
+	SizesFirst bool
 	// Watch follows the downloads of packages, as registry.Options.Watch does.
 	Watch func(name string, size int64) registry.Download
 	// Fetching is called with the source of a module before relock fetches it. It may be

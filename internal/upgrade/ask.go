@@ -299,7 +299,11 @@ func (a asker) packages(asked, left []ask.Question) map[ask.Question]coverage.Ev
 		a.opts.Announce(provider.Downloads{Packages: len(unknown)}) // no list says how large they are yet
 		sizing, enough := context.WithCancel(a.ctx)
 		defer enough()
-		beside.Go(func() { a.size(sizing, unknown) })
+		if a.opts.SizesFirst {
+			a.size(sizing, unknown)
+		} else {
+			beside.Go(func() { a.size(sizing, unknown) })
+		}
 	}
 	return ask.Each(ahead*ask.Jobs(a.opts.Jobs), asked, func(k ask.Question) coverage.Evidence {
 		h, err := a.source.Hashes(a.ctx, k.Tool, k.Want)

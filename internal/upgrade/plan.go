@@ -78,9 +78,10 @@ type Options struct {
 	// Announce receives the number of packages that must be downloaded at most, before the
 	// first download. The source may still know some of them. Announce costs a question for
 	// the list of every release first. Sizes then adds how large the packages are, during
-	// the first downloads. Both may be nil.
-	Announce func(provider.Downloads)
-	Sizes    SizeSource
+	// the first downloads, or before them if SizesFirst is set. Both may be nil.
+	Announce   func(provider.Downloads)
+	Sizes      SizeSource
+	SizesFirst bool
 }
 
 // HashesFrom names the sources of packages. The versions always come from the installation
