@@ -9,6 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/verify"
 )
 
 // Unbegun counts the work that an interrupted run has not begun.
@@ -69,6 +70,11 @@ func cutShort(r Report) int {
 				distinct[d.Message] = true
 			}
 		}
+		for _, f := range m.Findings {
+			if verify.IsInterrupted(f) {
+				distinct[f.Subject.Addr] = true
+			}
+		}
 		for _, u := range m.Unread {
 			if isUnfetched(u) {
 				distinct[u.Source] = true
@@ -81,7 +87,7 @@ func cutShort(r Report) int {
 // unfinished reports whether the interrupt left a part of a root module undone.
 func unfinished(m Module) bool {
 	cut := func(d problem.Problem) bool { return d.Code == problem.CodeCancelled }
-	return slices.ContainsFunc(m.Diagnostics, cut) || slices.ContainsFunc(m.Unread, isUnfetched)
+	return slices.ContainsFunc(m.Diagnostics, cut) || slices.ContainsFunc(m.Findings, verify.IsInterrupted) || slices.ContainsFunc(m.Unread, isUnfetched)
 }
 
 // withoutUnfinished is a root module without the problems of its unfinished
@@ -93,6 +99,7 @@ func withoutUnfinished(m Module) Module {
 	m.Diagnostics = slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d problem.Problem) bool {
 		return d.Code == problem.CodeCancelled || isOfUnfetched(d, m.Unread)
 	})
+	m.Findings = slices.DeleteFunc(slices.Clone(m.Findings), verify.IsInterrupted)
 	m.Unread = slices.DeleteFunc(slices.Clone(m.Unread), isUnfetched)
 	m.Left = true
 	return m

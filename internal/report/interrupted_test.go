@@ -12,6 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/verbs"
+	"github.com/relock-dev/relock/internal/verify"
 )
 
 // TestInterrupted counts the unfinished work of a run in one line. A few
@@ -36,6 +37,15 @@ func TestInterrupted(t *testing.T) {
 	many[1] = report.Module{Dir: "root001", Unread: []scan.Unread{unread}, Diagnostics: []problem.Problem{
 		{Code: problem.CodeUnreadModule, Message: "module vpc: interrupted", Place: problem.Place{Path: "main.tf", Line: 3}}, other,
 	}}
+	unproven := func(names ...string) []report.Module {
+		found := []problem.Problem{{Code: problem.CodeHashUnknown, Message: "it belongs to no package"}}
+		for _, name := range names {
+			f := cut(name)
+			f.Code, f.Outage = problem.CodeHashUnproven, problem.Outage{Server: "registry.terraform.io", Reason: string(verify.ForInterrupt)}
+			found = append(found, f, f)
+		}
+		return []report.Module{{Dir: "live", Findings: found}, {Dir: "prod"}}
+	}
 	tests := map[string]struct {
 		modules []report.Module
 		rest    report.Unbegun
@@ -56,6 +66,14 @@ func TestInterrupted(t *testing.T) {
 			modules: many, errors: 1, left: 191,
 			want: "the run was interrupted: 1 of 192 root modules are finished; what was not finished stays as it is",
 		},
+		"few proofs": {
+			modules: unproven("a", "b", "c"), errors: 7,
+			want: "the run was interrupted: 1 of 2 root modules are finished; what was not finished stays as it is",
+		},
+		"many proofs": {
+			modules: unproven("a", "b", "c", "d"), errors: 1, left: 1,
+			want: "the run was interrupted: 1 of 2 root modules are finished; what was not finished stays as it is",
+		},
 		"what was not begun": {
 			modules: []report.Module{{Dir: "live"}}, rest: report.Unbegun{PullRequests: 1, Repositories: 2},
 			want: "the run was interrupted: 1 of 1 root module is finished, 2 repositories were not looked at, 1 pull request was not begun; what was not finished stays as it is",
@@ -71,7 +89,7 @@ func TestInterrupted(t *testing.T) {
 			}
 			errors, left := 0, 0
 			for _, m := range got.Modules {
-				errors += len(m.Diagnostics)
+				errors += len(m.Diagnostics) + len(m.Findings)
 				if m.Left {
 					left++
 				}

@@ -241,6 +241,8 @@ func (a *account) why() (reason Obstacle, cause error) {
 		return ForBudget, nil
 	case problem.Coded(cause, problem.CodeUnauthorized):
 		return ForUnauthorized, cause
+	case problem.Coded(cause, problem.CodeCancelled):
+		return ForInterrupt, nil
 	}
 	return ForUnreachable, cause
 }

@@ -236,6 +236,9 @@ func TestWhatCannotBeAskedIsUnproven(t *testing.T) {
 		ForUnauthorized: func(p *plot) {
 			p.src.broken = &problem.Error{Problem: problem.Problem{Code: problem.CodeUnauthorized, Message: "401"}}
 		},
+		ForInterrupt: func(p *plot) {
+			p.src.broken = &problem.Error{Problem: problem.Problem{Code: problem.CodeCancelled, Message: "interrupted"}}
+		},
 	} {
 		p := sound()
 		plant(p)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -39,6 +40,7 @@ const (
 	ForHost         Obstacle = "host"         // the head of a fork may not choose which hosts are asked
 	ForUnreachable  Obstacle = "unreachable"  // no answer, or none that can be used
 	ForUnauthorized Obstacle = "unauthorized" // credentials are missing or refused
+	ForInterrupt    Obstacle = "interrupted"  // the run ended before an answer
 )
 
 // inWords names the reason, and the setting that ends it.
@@ -60,9 +62,14 @@ func (o Obstacle) help() string {
 		return "give the run credentials for the host"
 	case ForUnreachable:
 		return "check that the host can be reached from here, and try again"
+	case ForInterrupt:
+		return "run it again"
 	}
 	return ""
 }
+
+// IsInterrupted reports whether a finding says that an interrupt prevented a proof.
+func IsInterrupted(f problem.Problem) bool { return f.Outage.Reason == ForInterrupt.inWords() }
 
 // Proof is the verdict on one hash.
 type Proof struct {
