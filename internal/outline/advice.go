@@ -54,11 +54,11 @@ func (c counsel) changes(a upgrade.Advice) safe.Markdown {
 	for _, m := range a.Measures {
 		texts = append(texts, c.change(m))
 		if m.Kind == upgrade.MeasureListed {
-			ground := safe.Format("by the registry's list, %s %s allows that", moduleName(m.Call), safe.Text(m.Release))
+			ground := safe.Format("by the registry's list, %s %s allows that, but the list has no ", moduleName(m.Call), safe.Text(m.Release))
 			if m.ByName {
-				ground = ground.And(", but the list has no source of %s", c.d.Name(c.addr))
+				ground = ground.And("source of %s, and no ", c.d.Name(c.addr))
 			}
-			grounds = append(grounds, ground)
+			grounds = append(grounds, ground.And("%s", safe.Code("required_version")))
 		}
 	}
 	it := safe.Const("it")
