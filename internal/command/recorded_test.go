@@ -372,6 +372,7 @@ type session struct {
 	env   map[string]string
 	home  string
 	cache string // where relock keeps what it remembers; empty: nowhere
+	width int    // of the terminal; 0: there is none
 	// clock is that of limits of GitHub.
 	clock github.Clock
 	dial  func(ctx context.Context, network, hostport string) (net.Conn, error)
@@ -401,7 +402,7 @@ func (o session) runTo(t testing.TB, s *sandbox.Sandbox, dir string, stdout, std
 		environ = append(environ, name+"="+value)
 	}
 	return Main(t.Context(), Env{
-		Args: args, Stdout: stdout, Stderr: stderr, WorkDir: dir, Home: o.home, CacheDir: o.cache, GOOS: "linux", Build: Build{Version: "test"},
+		Args: args, Stdout: stdout, Stderr: stderr, WorkDir: dir, Home: o.home, CacheDir: o.cache, Width: o.width, GOOS: "linux", Build: Build{Version: "test"},
 		Getenv: func(name string) string { return env[name] }, Environ: environ, Clock: o.clock, Dial: o.dial, Now: time.Now(), readers: o.readers,
 	})
 }
