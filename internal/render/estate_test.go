@@ -186,7 +186,7 @@ func TestMarkdownStaysWithinABound(t *testing.T) {
 func TestSummaryIsForManyRootModules(t *testing.T) {
 	yes, no := true, false
 	many, few := estate(200), estate(200)
-	few.Modules = few.Modules[:20]
+	few.Modules = few.Modules[:4]
 	for name, tt := range map[string]struct {
 		r     report.Report
 		o     render.TextOptions

@@ -138,19 +138,26 @@ func (t *text) section(write func()) {
 	}
 }
 
-// manyModules is the highest number of root modules that are shown one by one. Of
-// more of them, only shared facts are shown, unless the user asks for all.
-const manyModules = 20
+// fewModules is the highest number of root modules that are shown one by one: more of them
+// do not fit on a screen. fewScanned is that of a scan, whose answer they are. Of more root
+// modules, only shared facts are shown, unless the user asks for all.
+const (
+	fewModules = 4
+	fewScanned = 20
+)
 
 // brief reports whether root modules are left out.
 func (t *text) brief() bool {
 	if t.o.Summary != nil {
 		return *t.o.Summary
 	}
-	if t.o.Verbose || len(t.o.Why) > 0 || t.r.Verb == verbs.Diff {
+	if t.o.Verbose || len(t.o.Why) > 0 && t.r.Verb != verbs.Why || t.r.Verb == verbs.Diff {
 		return false
 	}
-	return t.outline.Told > manyModules
+	if t.r.Verb == verbs.Scan {
+		return t.outline.Told > fewScanned
+	}
+	return t.outline.Told > fewModules
 }
 
 // modules writes each root module.

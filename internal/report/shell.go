@@ -85,17 +85,17 @@ func (m Mending) Command(dirs []string) string {
 		}
 		named += " " + ShellWord(dir)
 	}
-	if len(dirs) > fewDirs || len(named) > longestCommand {
+	if len(dirs) > fewDirs || len(named)-len(words) > longestNames {
 		return words
 	}
 	return named
 }
 
-// fewDirs is the highest number of root modules that a command names.
-// longestCommand is its highest length in bytes.
+// fewDirs is the highest number of root modules that a command names. longestNames is the
+// highest length of these names in bytes, with spaces.
 const (
-	fewDirs        = 5
-	longestCommand = 300
+	fewDirs      = 5
+	longestNames = 80
 )
 
 // Comment is the command in a comment under the pull request; empty if no comment
