@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/relock-dev/relock/internal/problem"
@@ -77,23 +78,24 @@ func (r *rereader) Latest(ctx context.Context, tool provider.Tool, call scan.Cal
 }
 
 // Reread implements upgrade.Rereader. It reads each file tree again in the same way.
-func (r *rereader) Reread(ctx context.Context, modules []scan.RootModule, instead map[upgrade.ToolCall]scan.Call) []scan.RootModule {
-	for key := range instead {
-		if !r.holders[key] {
-			r.holders[key], r.left = true, r.left+mostRead
-		}
+func (r *rereader) Reread(ctx context.Context, modules []scan.RootModule, call upgrade.ToolCall, instead scan.Call) []scan.RootModule {
+	if !r.holders[call] {
+		r.holders[call], r.left = true, r.left+mostRead
 	}
 	var source scan.Source
 	if there := fetching(r.job); there != nil {
-		source = substituted{there, r, instead}
+		source = substituted{there, r, call, instead}
 	}
 	again := make([]scan.RootModule, len(modules))
 	for _, t := range r.planned.trees {
 		wanted := map[string]int{}
 		for n, i := range r.indices {
-			if r.planned.found[i].tree.name() == t.name() {
+			if r.planned.found[i].tree.name() == t.name() && has(modules[n], call) {
 				wanted[modules[n].Dir] = n
 			}
+		}
+		if len(wanted) == 0 {
+			continue
 		}
 		opts := scanOptions(r.job, r.planned.extent, t)
 		opts.Wanted = func(m scan.RootModule) bool { _, ok := wanted[m.Dir]; return ok }
@@ -110,6 +112,11 @@ func (r *rereader) Reread(ctx context.Context, modules []scan.RootModule, instea
 	return again
 }
 
+// has reports whether a root module has a call.
+func has(m scan.RootModule, call upgrade.ToolCall) bool {
+	return m.Tool.Name == call.Tool && slices.ContainsFunc(m.All().Fetched, func(f scan.Fetched) bool { return f.Call == call.Call })
+}
+
 // mayFetch reports whether the package of a call may be fetched, and counts new packages.
 func (r *rereader) mayFetch(call upgrade.ToolCall) bool {
 	r.mu.Lock()
@@ -120,17 +127,18 @@ func (r *rereader) mayFetch(call upgrade.ToolCall) bool {
 	return r.fetched[call]
 }
 
-// substituted is a Source that replaces some calls by others. The reader's bound applies.
+// substituted is a Source that replaces a call by another one. The reader's bound applies.
 type substituted struct {
 	scan.Source
 	reader  *rereader
-	instead map[upgrade.ToolCall]scan.Call
+	call    upgrade.ToolCall
+	instead scan.Call
 }
 
 // Fetch implements scan.Source.
 func (s substituted) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) (scan.Package, error) {
-	if other, ok := s.instead[upgrade.ToolCall{Tool: tool.Name, Call: call}]; ok {
-		call = other
+	if s.call == (upgrade.ToolCall{Tool: tool.Name, Call: call}) {
+		call = s.instead
 	}
 	if !s.reader.mayFetch(upgrade.ToolCall{Tool: tool.Name, Call: call}) {
 		return scan.Package{}, &problem.Error{Problem: problem.Problem{

@@ -155,15 +155,8 @@ func advised(roots []root, choices [][]chosen, b behaviour) [][]chosen {
 	}
 	all := slices.Clone(choices)
 	for i, r := range roots {
-		if !slices.ContainsFunc(choices[i], wantsAdvice) {
-			continue
-		}
-		a := newAdviser(r, choices[i], b)
-		all[i] = slices.Clone(choices[i])
-		for n, c := range choices[i] {
-			if wantsAdvice(c) {
-				all[i][n] = withAdvice(c, a.advice(c))
-			}
+		if slices.ContainsFunc(choices[i], wantsAdvice) {
+			all[i] = newAdviser(r, choices[i], b).advise(choices[i])
 		}
 	}
 	return all

@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -30,13 +31,8 @@ type adviser struct {
 	fetched   []scan.Fetched
 	choices   map[provider.Addr]chosen
 	behaviour behaviour
-	// options are the releases of a module that may help, the preferred one first, as far as
-	// the nth. If none does, it is one option that says why.
-	options func(h holder, addr provider.Addr, v provider.Version, nth int) []option
-	// plan selects the version of a provider.
-	plan func(w *wanted) chosen
-	// base is the provider as it is wanted without changes; nil if it is not known.
-	base func(addr provider.Addr) *wanted
+	trials    *trials // reads releases of modules; nil: nothing is read or asked
+	index     int     // of the root module in trials
 }
 
 // newAdviser is an adviser that knows the registries' lists of modules.
@@ -46,10 +42,17 @@ func newAdviser(r root, choices []chosen, b behaviour) adviser {
 	for _, c := range choices {
 		a.choices[c.wanted.addr()] = c
 	}
-	a.options = a.listedOptions
-	a.base = func(addr provider.Addr) *wanted { return a.choices[addr].wanted }
-	a.plan = func(w *wanted) chosen { return choose(w, a.choices[w.addr()].offered, b) }
 	return a
+}
+
+// advise adds advice to each choice that wants it.
+func (a adviser) advise(choices []chosen) []chosen {
+	return collect.Mapped(choices, func(c chosen) chosen {
+		if !wantsAdvice(c) {
+			return c
+		}
+		return withAdvice(c, a.advice(c))
+	})
 }
 
 // option is a measure, with the terms of the called modules after it.
@@ -62,7 +65,6 @@ type option struct {
 type draft struct {
 	terms    map[provider.Addr][]scan.Term
 	measures []Measure
-	calls    []string // paths of the calls that other releases replace
 }
 
 // advice is the first change that succeeds. If none does, it says why the first candidate
@@ -73,7 +75,7 @@ func (a adviser) advice(c chosen) Advice {
 	for _, v := range targets {
 		for nth := range mostReleases {
 			found := a.reach(c, v, nth)
-			if found.Helps() || found.pending() {
+			if found.Helps() {
 				return found
 			}
 			if failed == nil {
@@ -90,11 +92,6 @@ func (a adviser) advice(c chosen) Advice {
 	return *failed
 }
 
-// pending reports whether a release must be read before the search can go on.
-func (a Advice) pending() bool {
-	return slices.ContainsFunc(a.Measures, func(m Measure) bool { return m.Kind == measurePending })
-}
-
 // terms are the terms of all providers.
 func (a adviser) terms() map[provider.Addr][]scan.Term {
 	all := map[provider.Addr][]scan.Term{}
@@ -105,33 +102,34 @@ func (a adviser) terms() map[provider.Addr][]scan.Term {
 }
 
 // targets are the releases to aim at: newer than the selected one, and not held by a rule.
-// They are sorted from the newest; if the provider has no version at all, those for which
-// the fewest places must change come first. Of the releases that the same terms exclude, only
-// the newest is one. If one of these is a module's, it is the newest of each major version,
-// and then the oldest: another release of the module may allow only a part of it. If the
-// rules hold every release, rule is the hold of the newest.
+// Of the releases of a major version that the same terms exclude, these are the newest and
+// the oldest: another release of a module may allow only a part of them. The newest ones
+// come first; if the provider has no version at all, those for which the fewest places must
+// change. If the rules hold every release, rule is the hold of the newest.
 func (a adviser) targets(c chosen, terms []scan.Term) (targets []provider.Version, rule policy.Hold) {
 	newer := collect.Those(c.offered.releases, func(r provider.Release) bool { return r.Version.Prerelease == "" && r.Version.Precedence(c.to) > 0 })
 	slices.SortFunc(newer, func(r, s provider.Release) int { return s.Version.Precedence(r.Version) })
-	var of collect.Set[exclusion]
-	oldest := map[exclusion]provider.Version{}
+	var kinds collect.Set[string]
+	oldest := map[string]provider.Version{}
 	for _, r := range newer {
 		if hold := c.applied.Judge(r); hold.Reason != "" {
 			rule = cmp.Or(rule, hold)
 			continue
 		}
-		e := a.excluding(terms, r.Version)
-		if e.terms == "" && c.err == nil {
+		excluding := collect.Those(terms, func(t scan.Term) bool { return excludes(t, r.Version) })
+		if len(excluding) == 0 && c.err == nil {
 			continue
 		}
-		if of.Add(e); oldest[e].IsZero() {
+		kind := fmt.Sprint(r.Version.Major, excluding)
+		if oldest[kind].IsZero() {
 			targets = append(targets, r.Version)
 		}
-		oldest[e] = r.Version
+		kinds.Add(kind)
+		oldest[kind] = r.Version
 	}
-	for _, e := range of.List {
-		if e.fetched && !slices.Contains(targets, oldest[e]) {
-			targets = append(targets, oldest[e])
+	for _, kind := range kinds.List {
+		if !slices.Contains(targets, oldest[kind]) {
+			targets = append(targets, oldest[kind])
 		}
 	}
 	if c.err != nil {
@@ -145,36 +143,13 @@ func (a adviser) targets(c chosen, terms []scan.Term) (targets []provider.Versio
 	return targets[:min(len(targets), mostTargets)], rule
 }
 
-// exclusion is what excludes a release.
-type exclusion struct {
-	terms   string // the indexes of the excluding terms
-	fetched bool   // one of them is of a fetched module
-	major   int64  // of the release, if fetched
-}
-
-// excluding is what excludes a release.
-func (a adviser) excluding(terms []scan.Term, v provider.Version) exclusion {
-	var e exclusion
-	which := make([]byte, 0, len(terms))
-	for i, t := range terms {
-		if excludes(t, v) {
-			which = append(which, byte(i), byte(i>>8))
-			e.fetched = e.fetched || fetchedOn(a.fetched, t.Module, outermost) != nil
-		}
-	}
-	if e.fetched {
-		e.major = v.Major
-	}
-	e.terms = string(which)
-	return e
-}
-
 // reach tries to make the version possible, with the nth release of each module that helps.
 // If another provider has no version then, it changes what excludes that, too. It fails with
 // one measure that says why.
 func (a adviser) reach(c chosen, v provider.Version, nth int) Advice {
-	d, addr, target := draft{terms: a.terms()}, c.wanted.addr(), v
+	d, failed, target := draft{terms: a.terms()}, c, v
 	for range mostObstacles {
+		addr := failed.wanted.addr()
 		for _, h := range a.holders(d.terms[addr], target) {
 			o := a.option(h, d, addr, target, nth)
 			if len(d.measures) == mostMeasures {
@@ -185,20 +160,19 @@ func (a adviser) reach(c chosen, v provider.Version, nth int) Advice {
 			}
 			d = a.apply(d, h, addr, o)
 		}
-		failed, found := a.obstacle(d)
+		next, found := a.obstacle(d)
 		if !found {
 			return a.reached(c, v, d)
 		}
-		addr = failed.wanted.addr()
-		targets, _ := a.targets(failed, d.terms[addr])
-		i := slices.IndexFunc(targets, func(t provider.Version) bool { return a.mendable(d, addr, t) })
+		failed = next
+		targets, _ := a.targets(failed, d.terms[failed.wanted.addr()])
+		i := slices.IndexFunc(targets, func(t provider.Version) bool { return a.mendable(d, failed.wanted.addr(), t) })
 		if i < 0 {
-			return Advice{Version: v, Measures: []Measure{clash(failed, d)}}
+			break
 		}
 		target = targets[i]
 	}
-	last := d.measures[len(d.measures)-1]
-	return Advice{Version: v, Measures: []Measure{{Kind: MeasureFixed, Term: last.Term}}}
+	return Advice{Version: v, Measures: []Measure{clash(failed, d)}}
 }
 
 // reached is the advice of a draft in which every provider has a version.
@@ -261,14 +235,18 @@ func cornered(c chosen) bool {
 // planned is the choice of a provider in a draft. Nothing is known against a provider that
 // the plan is not about.
 func (a adviser) planned(addr provider.Addr, d draft) chosen {
-	base := a.base(addr)
+	was := a.choices[addr]
+	base := was.wanted
+	if base == nil && a.trials != nil {
+		base = a.trials.wanted(a.index, addr)
+	}
 	if base == nil || len(d.terms[addr]) == 0 {
 		return chosen{}
 	}
 	w := *base
 	w.requirement.Terms = d.terms[addr]
 	w.constraints, w.relocked = w.requirement.Constraints(), false
-	if was := a.choices[addr]; was.idle || was.err != nil && !problem.Coded(was.err, problem.CodeNoVersion) {
+	if was.idle || was.err != nil && !problem.Coded(was.err, problem.CodeNoVersion) {
 		was.wanted = &w
 		was.err = nil
 		if !w.constraints.Allows(w.locked.Version) {
@@ -276,7 +254,10 @@ func (a adviser) planned(addr provider.Addr, d draft) chosen {
 		}
 		return was
 	}
-	c := a.plan(&w)
+	c := choose(&w, was.offered, a.behaviour)
+	if a.trials != nil && (was.wanted == nil || c.undated) {
+		c = chooseVersions([][]*wanted{{&w}}, a.behaviour, a.trials.world.asker)[0][0]
+	}
 	if c.undated {
 		c.to = c.release.Version
 	}
@@ -285,7 +266,7 @@ func (a adviser) planned(addr provider.Addr, d draft) chosen {
 
 // apply is the draft after one more measure.
 func (a adviser) apply(d draft, h holder, addr provider.Addr, o option) draft {
-	next := draft{terms: maps.Clone(d.terms), measures: append(slices.Clip(d.measures), o.measure), calls: slices.Clip(d.calls)}
+	next := draft{terms: maps.Clone(d.terms), measures: append(slices.Clip(d.measures), o.measure)}
 	if h.call == nil {
 		next.terms[addr] = collect.Mapped(d.terms[addr], func(t scan.Term) scan.Term {
 			if t.Constraint == o.measure.Term.Constraint && t.Place == o.measure.Term.Place {
@@ -295,7 +276,6 @@ func (a adviser) apply(d draft, h holder, addr provider.Addr, o option) draft {
 		})
 		return next
 	}
-	next.calls = append(next.calls, h.call.Module)
 	for q, terms := range d.terms {
 		next.terms[q] = collect.Those(terms, func(t scan.Term) bool { return !isBelow(t.Module, h.call.Module) })
 	}
@@ -361,10 +341,13 @@ func (a adviser) option(h holder, d draft, addr provider.Addr, v provider.Versio
 	if h.call == nil {
 		return option{measure: edit(h.terms[0], d.terms[addr], v)}
 	}
-	if h.call.Place.Package != "" || slices.Contains(d.calls, h.call.Module) {
+	if h.call.Place.Package != "" || slices.ContainsFunc(d.measures, func(m Measure) bool { return m.Call.Module == h.call.Module }) {
 		return option{measure: Measure{Kind: MeasureFixed, Term: h.terms[0]}}
 	}
-	all := a.options(h, addr, v, nth)
+	all := a.listedOptions(h, addr, v)
+	if a.trials != nil && all[0].measure.Kind != MeasureNone {
+		all = a.readOptions(h, addr, v, nth, all)
+	}
 	return all[min(nth, len(all)-1)]
 }
 

@@ -70,9 +70,10 @@ type Rereader interface {
 	// the name of that release. That may be the release in use. The name is empty if it is
 	// not known. Errors are *problem.Error.
 	Latest(ctx context.Context, tool provider.Tool, call scan.Call) (latest scan.Call, release string, err error)
-	// Reread returns the root modules with some calls replaced by others. The results are
-	// in the order of modules. A root module that could not be read again has no directory.
-	Reread(ctx context.Context, modules []scan.RootModule, instead map[ToolCall]scan.Call) []scan.RootModule
+	// Reread returns the root modules that have a call, with another one instead. The
+	// results are in the order of modules. The others, and those that could not be read
+	// again, have no directory.
+	Reread(ctx context.Context, modules []scan.RootModule, call ToolCall, instead scan.Call) []scan.RootModule
 }
 
 // ToolCall is a call in the root modules of a tool.
@@ -141,7 +142,7 @@ func Examine(ctx context.Context, src Source, modules []scan.RootModule, opts Op
 		results[i].Diagnostics = collect.Those(r.diagnostics, func(d problem.Problem) bool { return d.Code == problem.CodeProviderRefused })
 	}
 	world := asker{ctx, src, opts}
-	choices := examine(modules, chooseVersions(wanted, b, world), b, rereading{world, reader})
+	choices := examined(modules, chooseVersions(wanted, b, world), b, rereading{world, reader})
 	for i, choice := range choices {
 		for _, c := range choice {
 			s := Selection{Requirement: c.wanted.requirement, From: c.old.Version, To: c.to, Facts: Facts{Held: c.held}, Err: c.err}
@@ -162,8 +163,8 @@ func (r rereading) latest(tool provider.Tool, call scan.Call) (scan.Call, string
 	return r.reader.Latest(r.asker.ctx, tool, call)
 }
 
-func (r rereading) again(modules []scan.RootModule, instead map[ToolCall]scan.Call) []scan.RootModule {
-	return r.reader.Reread(r.asker.ctx, modules, instead)
+func (r rereading) again(modules []scan.RootModule, call ToolCall, instead scan.Call) []scan.RootModule {
+	return r.reader.Reread(r.asker.ctx, modules, call, instead)
 }
 
 // FormerSigners notes who signed the release that each selection leaves, so that relock can

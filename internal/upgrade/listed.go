@@ -15,7 +15,7 @@ import (
 
 // listedOptions are the releases of a module that allow the version by the registry's list:
 // the first one, and the newest.
-func (a adviser) listedOptions(h holder, addr provider.Addr, v provider.Version, _ int) []option {
+func (a adviser) listedOptions(h holder, addr provider.Addr, v provider.Version) []option {
 	m := Measure{Kind: MeasureUnknown, Term: h.terms[0], Call: holdingCall(h.call)}
 	_, above, known := h.call.Versions.Above(h.call.Version)
 	speaks := a.speaks(h)

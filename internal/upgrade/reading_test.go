@@ -28,10 +28,9 @@ func (s *shelf) Latest(_ context.Context, _ provider.Tool, call scan.Call) (scan
 	return call, s.latest, s.err
 }
 
-func (s *shelf) Reread(_ context.Context, modules []scan.RootModule, instead map[ToolCall]scan.Call) []scan.RootModule {
+func (s *shelf) Reread(_ context.Context, modules []scan.RootModule, _ ToolCall, call scan.Call) []scan.RootModule {
 	var again []scan.RootModule
 	for _, m := range modules {
-		call := instead[ToolCall{m.Tool.Name, m.Tree.Fetched[0].Call}]
 		s.asked = append(s.asked, call.Source+" "+call.Version)
 		now := module(s.t, nil, nil)
 		now.Tree.Fetched = m.Tree.Fetched
