@@ -81,9 +81,6 @@ func (a adviser) advice(c chosen) Advice {
 			if failed == nil {
 				failed = &found
 			}
-			if !slices.ContainsFunc(found.Measures, func(m Measure) bool { return m.Call.Module != "" || m.Kind == MeasureClash }) {
-				break // no other release of a module was tried
-			}
 		}
 	}
 	if failed == nil {
@@ -184,11 +181,7 @@ func (a adviser) reached(c chosen, v provider.Version, d draft) Advice {
 		return Advice{Version: v, Measures: []Measure{last}}
 	}
 	if now.to.Precedence(c.to) <= 0 {
-		held := now.applied.Judge(provider.Release{Version: v})
-		if r := c.offered.release(v); r != nil {
-			held = now.applied.Judge(*r)
-		}
-		return Advice{Version: v, Rule: held}
+		return Advice{Version: v, Rule: now.applied.Judge(*c.offered.release(v))}
 	}
 	return Advice{Version: now.to, Measures: d.measures}
 }
@@ -256,7 +249,7 @@ func (a adviser) planned(addr provider.Addr, d draft) chosen {
 	}
 	c := choose(&w, was.offered, a.behaviour)
 	if a.trials != nil && (was.wanted == nil || c.undated) {
-		c = chooseVersions([][]*wanted{{&w}}, a.behaviour, a.trials.world.asker)[0][0]
+		c = chooseVersions([][]*wanted{{&w}}, a.behaviour, a.trials.world)[0][0]
 	}
 	if c.undated {
 		c.to = c.release.Version

@@ -86,7 +86,7 @@ type ToolCall struct {
 // could not be planned says so in its diagnostics and has no File. Plan writes nothing.
 // After ctx is done, each open question fails, and File has what is complete.
 func Plan(ctx context.Context, src Source, modules []scan.RootModule, opts Options) []Result {
-	return plan(modules, opts.behaviour(), asker{ctx, src, opts})
+	return plan(modules, opts.behaviour(), asker{ctx, src, opts, nil})
 }
 
 // Foresee asks early for the releases that a plan of these root modules will need. The
@@ -103,7 +103,7 @@ func Foresee(ctx context.Context, src Source, modules []scan.RootModule, opts Op
 			}
 		}
 	}
-	asker{ctx, src, opts}.versions(asked) // the plan meets the failures again
+	asker{ctx, src, opts, nil}.versions(asked) // the plan meets the failures again
 }
 
 // Cornered returns, for each root module, the providers whose selected release a rule
@@ -113,7 +113,7 @@ func Cornered(ctx context.Context, src Source, modules []scan.RootModule, opts O
 	b := opts.behaviour()
 	wanted := collect.Mapped(modules, func(m scan.RootModule) []*wanted { return want(m, b).wanted })
 	cornered := make([][]provider.Addr, len(modules))
-	for i, choices := range chooseVersions(wanted, b, asker{ctx, src, opts}) {
+	for i, choices := range chooseVersions(wanted, b, asker{ctx, src, opts, nil}) {
 		for _, c := range choices {
 			for _, notice := range c.notices {
 				if problem.Coded(notice, problem.CodePolicy) {
@@ -141,8 +141,8 @@ func Examine(ctx context.Context, src Source, modules []scan.RootModule, opts Op
 		wanted = append(wanted, r.wanted)
 		results[i].Diagnostics = collect.Those(r.diagnostics, func(d problem.Problem) bool { return d.Code == problem.CodeProviderRefused })
 	}
-	world := asker{ctx, src, opts}
-	choices := examined(modules, chooseVersions(wanted, b, world), b, rereading{world, reader})
+	world := asker{ctx, src, opts, reader}
+	choices := examined(modules, chooseVersions(wanted, b, world), b, world)
 	for i, choice := range choices {
 		for _, c := range choice {
 			s := Selection{Requirement: c.wanted.requirement, From: c.old.Version, To: c.to, Facts: Facts{Held: c.held}, Err: c.err}
@@ -151,20 +151,6 @@ func Examine(ctx context.Context, src Source, modules []scan.RootModule, opts Op
 		}
 	}
 	return results
-}
-
-// rereading asks the source and the reader on behalf of one Examine.
-type rereading struct {
-	asker  asker
-	reader Rereader
-}
-
-func (r rereading) latest(tool provider.Tool, call scan.Call) (scan.Call, string, error) {
-	return r.reader.Latest(r.asker.ctx, tool, call)
-}
-
-func (r rereading) again(modules []scan.RootModule, call ToolCall, instead scan.Call) []scan.RootModule {
-	return r.reader.Reread(r.asker.ctx, modules, call, instead)
 }
 
 // FormerSigners notes who signed the release that each selection leaves, so that relock can
@@ -213,6 +199,15 @@ type asker struct {
 	ctx    context.Context
 	source Source
 	opts   Options
+	reader Rereader // of Examine
+}
+
+func (a asker) latest(tool provider.Tool, call scan.Call) (scan.Call, string, error) {
+	return a.reader.Latest(a.ctx, tool, call)
+}
+
+func (a asker) again(modules []scan.RootModule, call ToolCall, instead scan.Call) []scan.RootModule {
+	return a.reader.Reread(a.ctx, modules, call, instead)
 }
 
 // Half returns a context for one step of several. It ends after half of the time that ctx

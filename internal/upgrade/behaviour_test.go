@@ -95,7 +95,7 @@ func behaviourCases(t *testing.T) map[string]behaviourCase {
 // outcome is the part of a plan that people and registries see.
 func (c behaviourCase) outcome(ctx context.Context, b behaviour) string {
 	c.src.asked = nil
-	r := plan([]scan.RootModule{c.module}, b, asker{ctx, c.src, Options{Jobs: 1}})[0]
+	r := plan([]scan.RootModule{c.module}, b, asker{ctx, c.src, Options{Jobs: 1}, nil})[0]
 	text := fmt.Sprintf("%q\n", r.File)
 	for _, s := range r.Selections {
 		text += fmt.Sprintln(s.Requirement.Addr, s.From, s.To, s.Held, s.Missing, s.Marks, s.Err)

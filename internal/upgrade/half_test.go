@@ -51,7 +51,7 @@ func TestHalfLeavesTimeForWhatFollows(t *testing.T) {
 					time.AfterFunc(time20, stop)
 				}
 				defer stop()
-				a := asker{ctx, source, Options{Dates: source}}
+				a := asker{ctx, source, Options{Dates: source}, nil}
 				steps := []struct {
 					name string
 					ask  func() error

@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -18,36 +19,36 @@ import (
 func (a adviser) listedOptions(h holder, addr provider.Addr, v provider.Version) []option {
 	m := Measure{Kind: MeasureUnknown, Term: h.terms[0], Call: holdingCall(h.call)}
 	_, above, known := h.call.Versions.Above(h.call.Version)
-	speaks := a.speaks(h)
-	var all []option
-	silent := !speaks
-	for _, r := range above {
-		if silent {
-			break
+	none := m
+	if known {
+		none.Kind = MeasureNone
+	}
+	if len(above) > 0 {
+		none.Release = above[len(above)-1].Version
+		if !a.speaks(h) {
+			return []option{{measure: m}}
 		}
+	}
+	var all []option
+	for _, r := range above {
 		becomes, selected, ok := repin(h.call, r)
 		if !ok || slices.ContainsFunc(all, func(o option) bool { return o.measure.Release == selected.Version }) {
 			continue
 		}
 		terms, byName, complete := a.listedTerms(h, selected, addr)
-		speaks = speaks && complete
-		if complete && !slices.ContainsFunc(terms[addr], func(t scan.Term) bool { return excludes(t, v) }) {
+		switch {
+		case !complete:
+			none = m
+		case !slices.ContainsFunc(terms[addr], func(t scan.Term) bool { return excludes(t, v) }):
 			o := option{measure: m, terms: terms}
 			o.measure.Kind, o.measure.Release, o.measure.CallBecomes, o.measure.ByName = MeasureListed, selected.Version, becomes, byName
 			all = append(all, o)
 		}
 	}
-	switch {
-	case len(all) > mostReleases:
-		return append(all[:mostReleases-1:mostReleases-1], all[len(all)-1])
-	case len(all) > 0:
-		return all
-	case known && len(above) == 0:
-		m.Kind = MeasureNone
-	case speaks:
-		m.Kind, m.Release = MeasureNone, above[len(above)-1].Version
+	if len(all) == 0 {
+		return []option{{measure: none}}
 	}
-	return []option{{measure: m}}
+	return slices.Delete(all, 1, max(1, len(all)-mostReleases+1))
 }
 
 // holdingCall is a call as people can change it.
@@ -66,10 +67,7 @@ func repin(call *scan.Fetched, r scan.ModuleRelease) (becomes string, selected s
 	}
 	becomes = r.Version
 	if call.Call.Version != "" {
-		becomes, ok = raisedText(call.Call.Version, v)
-		if !ok {
-			return "", selected, false
-		}
+		becomes = raisedText(call.Call.Version, v)
 	}
 	constraint, err := goversion.NewConstraint(becomes)
 	if err != nil {
@@ -83,14 +81,15 @@ func repin(call *scan.Fetched, r scan.ModuleRelease) (becomes string, selected s
 	return becomes, selected, ok
 }
 
-// raisedText raises each term of a constraint string. The others keep their spelling.
-func raisedText(text string, v provider.Version) (string, bool) {
+// raisedText raises each term of a constraint string. The others keep their spelling. It is
+// empty, and so no constraint, if one of them cannot be read.
+func raisedText(text string, v provider.Version) string {
 	var pieces []string
 	for piece := range strings.SplitSeq(text, ",") {
 		piece = strings.TrimSpace(piece)
 		c, err := provider.ParseConstraints(piece)
 		if err != nil {
-			return "", false
+			return ""
 		}
 		was := c.Terms()[0]
 		switch raised := was.Raised(v); {
@@ -103,10 +102,7 @@ func raisedText(text string, v provider.Version) (string, bool) {
 			pieces = append(pieces, raised.String())
 		}
 	}
-	if len(pieces) == 0 {
-		return ">= " + v.String(), true
-	}
-	return strings.Join(pieces, ", "), true
+	return cmp.Or(strings.Join(pieces, ", "), ">= "+v.String())
 }
 
 // speaks reports whether the registry's list can say what another release of the module

@@ -11,7 +11,7 @@ import (
 
 // examined adds advice to the choices. Unlike advised, it reads the releases of modules that
 // could help, and asks about all providers that the root modules then require.
-func examined(modules []scan.RootModule, choices [][]chosen, b behaviour, world rereading) [][]chosen {
+func examined(modules []scan.RootModule, choices [][]chosen, b behaviour, world asker) [][]chosen {
 	b.options.Only = nil
 	t := trials{modules: modules, behaviour: b, world: world, read: map[trial][]root{}, latest: map[ToolCall]readRelease{}}
 	all := slices.Clone(choices)
@@ -25,7 +25,7 @@ func examined(modules []scan.RootModule, choices [][]chosen, b behaviour, world 
 type trials struct {
 	modules   []scan.RootModule
 	behaviour behaviour // about all providers
-	world     rereading
+	world     asker
 	read      map[trial][]root         // one for each root module; without a directory if it could not be read
 	latest    map[ToolCall]readRelease // of modules that no registry lists
 }
@@ -59,7 +59,7 @@ func (t *trials) advisers(choices [][]chosen) map[int]adviser {
 		})
 	}
 	all := map[int]adviser{}
-	for i, further := range chooseVersions(others, t.behaviour, t.world.asker) {
+	for i, further := range chooseVersions(others, t.behaviour, t.world) {
 		if !slices.ContainsFunc(choices[i], wantsAdvice) {
 			continue
 		}
