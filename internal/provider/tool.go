@@ -164,8 +164,9 @@ const (
 	// ConstRequirements evaluates constant variables and locals in the source and the
 	// version of required_providers.
 	ConstRequirements
-	// NoExperiments refuses the argument experiments, whatever its value. Only alpha
-	// releases admit it.
+	// NoExperiments refuses the argument experiments of a terraform block, whatever its
+	// value. Only alpha releases admit it. OpenTofu ignores it from 1.12 on, which has its
+	// own in language blocks [opentofu 1.12 internal/configs/parser_config.go].
 	NoExperiments
 )
 

@@ -23,7 +23,7 @@ func terraformSchema(tool provider.Tool) *hcl.BodySchema {
 }
 
 var (
-	languageSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "compatible_with"}}}
+	languageSchema = &hcl.BodySchema{Attributes: attributes("experiments"), Blocks: []hcl.BlockHeaderSchema{{Type: "compatible_with"}}}
 	compatSchema   = &hcl.BodySchema{Attributes: attributes("opentofu")}
 )
 
@@ -57,7 +57,15 @@ func decodeTerraform(d *decoder, f *file, block *hcl.Block) {
 
 // decodeLanguage reads the releases of OpenTofu with which a module is compatible.
 func decodeLanguage(d *decoder, f *file, block *hcl.Block) {
-	for _, inner := range d.content(block.Body, languageSchema).Blocks {
+	content := d.content(block.Body, languageSchema)
+	// OpenTofu 1.13 has the first one [opentofu 1.12 internal/configs/language.go].
+	if attr, ok := content.Attributes["experiments"]; ok && !d.tool.Has(provider.SymbolLibraries) {
+		if named, _ := hcl.ExprList(attr.Expr); len(named) > 0 {
+			d.errorf(attr.NameRange, "the argument experiments is for OpenTofu 1.13 and later")
+			d.Diags[len(d.Diags)-1].Code = UnknownPart
+		}
+	}
+	for _, inner := range content.Blocks {
 		attr, ok := d.content(inner.Body, compatSchema).Attributes["opentofu"]
 		if !ok {
 			continue
