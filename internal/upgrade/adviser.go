@@ -31,8 +31,7 @@ type adviser struct {
 	fetched   []scan.Fetched
 	choices   map[provider.Addr]chosen
 	behaviour behaviour
-	trials    *trials // reads releases of modules; nil: nothing is read or asked
-	index     int     // of the root module in trials
+	trials    *rootTrials // reads releases of modules; nil: nothing is read or asked
 }
 
 // newAdviser is an adviser that knows the registries' lists of modules.
@@ -231,7 +230,7 @@ func (a adviser) planned(addr provider.Addr, d draft) chosen {
 	was := a.choices[addr]
 	base := was.wanted
 	if base == nil && a.trials != nil {
-		base = a.trials.wanted(a.index, addr)
+		base = a.trials.wanted(addr)
 	}
 	if base == nil || len(d.terms[addr]) == 0 {
 		return chosen{}
@@ -249,7 +248,7 @@ func (a adviser) planned(addr provider.Addr, d draft) chosen {
 	}
 	c := choose(&w, was.offered, a.behaviour)
 	if a.trials != nil && (was.wanted == nil || c.undated) {
-		c = chooseVersions([][]*wanted{{&w}}, a.behaviour, a.trials.world)[0][0]
+		c = chooseVersions([][]*wanted{{&w}}, a.behaviour, a.trials.of.world)[0][0]
 	}
 	if c.undated {
 		c.to = c.release.Version
@@ -339,7 +338,7 @@ func (a adviser) option(h holder, d draft, addr provider.Addr, v provider.Versio
 	}
 	all := a.listedOptions(h, addr, v)
 	if a.trials != nil && all[0].measure.Kind != MeasureNone {
-		all = a.readOptions(h, addr, v, nth, all)
+		all = a.trials.options(h, addr, v, nth, all)
 	}
 	return all[min(nth, len(all)-1)]
 }

@@ -30,6 +30,13 @@ type trials struct {
 	latest    map[ToolCall]readRelease // of modules that no registry lists
 }
 
+// rootTrials are the trials of one root module.
+type rootTrials struct {
+	of     *trials
+	index  int // of the root module
+	module scan.RootModule
+}
+
 // trial is a release of a module instead of the one in use.
 type trial struct {
 	call    ToolCall
@@ -67,17 +74,17 @@ func (t *trials) advisers(choices [][]chosen) map[int]adviser {
 			further = append(further, chosen{wanted: w, old: w.locked, to: w.locked.Version, idle: true})
 		}
 		a := newAdviser(roots[i], slices.Concat(choices[i], further), t.behaviour)
-		a.trials, a.index = t, i
+		a.trials = &rootTrials{t, i, t.modules[i]}
 		all[i] = a
 	}
 	return all
 }
 
-// wanted is a provider that a root module requires only with another release of a module;
+// wanted is a provider that the root module requires only with another release of a module;
 // nil if it is not known.
-func (t *trials) wanted(index int, addr provider.Addr) *wanted {
-	for _, roots := range t.read {
-		for _, w := range roots[index].wanted {
+func (r *rootTrials) wanted(addr provider.Addr) *wanted {
+	for _, roots := range r.of.read {
+		for _, w := range roots[r.index].wanted {
 			if w.addr() == addr {
 				return w
 			}
@@ -86,9 +93,10 @@ func (t *trials) wanted(index int, addr provider.Addr) *wanted {
 	return nil
 }
 
-// with is a root module with another release of a module. It reads all root modules that
+// with is the root module with another release of a module. It reads all root modules that
 // have the call, once.
-func (t *trials) with(index int, at trial, call scan.Call) root {
+func (r *rootTrials) with(at trial, call scan.Call) scan.RootModule {
+	t := r.of
 	if t.read[at] == nil {
 		t.read[at] = collect.Mapped(t.world.again(t.modules, at.call, call), func(m scan.RootModule) root {
 			if m.Dir == "" {
@@ -97,22 +105,22 @@ func (t *trials) with(index int, at trial, call scan.Call) root {
 			return want(m, t.behaviour)
 		})
 	}
-	return t.read[at][index]
+	return t.read[at][r.index].module
 }
 
-// readOptions are the releases of a module that allow the version, as reading them shows. If
+// options are the releases of a module that allow the version, as reading them shows. If
 // none does, it is the last one with the reason. Nothing beyond the nth is read. listed is
 // what the registry's list says.
-func (a adviser) readOptions(h holder, addr provider.Addr, v provider.Version, nth int, listed []option) []option {
-	key := ToolCall{a.tool.Name, h.call.Call}
+func (r *rootTrials) options(h holder, addr provider.Addr, v provider.Version, nth int, listed []option) []option {
+	key := ToolCall{r.module.Tool.Name, h.call.Call}
 	last := option{measure: Measure{Kind: MeasureNone, Term: h.terms[0], Call: holdingCall(h.call)}}
 	var helping []option
-	for _, next := range a.releases(key, h, listed) {
+	for _, next := range r.releases(key, h, listed) {
 		o := last
 		o.measure.Kind, o.measure.Why = MeasureUnread, next.why
 		o.measure.Release, o.measure.CallBecomes = next.release, next.becomes
 		if next.why == "" {
-			o = a.read(h, addr, v, o.measure, a.trials.with(a.index, trial{key, next.release}, next.call))
+			o = r.read(h, addr, v, o.measure, r.with(trial{key, next.release}, next.call))
 		}
 		if o.measure.helps() {
 			helping = append(helping, o)
@@ -131,9 +139,9 @@ func (a adviser) readOptions(h holder, addr provider.Addr, v provider.Version, n
 
 // releases are the releases of a module that may be read: those that help by the registry's
 // list, and the newest.
-func (a adviser) releases(key ToolCall, h holder, listed []option) []readRelease {
+func (r *rootTrials) releases(key ToolCall, h holder, listed []option) []readRelease {
 	if h.call.Versions == nil {
-		return a.newestRef(key, h)
+		return r.newestRef(key, h)
 	}
 	_, above, known := h.call.Versions.Above(h.call.Version)
 	if !known {
@@ -141,8 +149,8 @@ func (a adviser) releases(key ToolCall, h holder, listed []option) []readRelease
 	}
 	listed = collect.Those(listed, func(o option) bool { return o.measure.Kind == MeasureListed })
 	if len(listed) < mostReleases {
-		for _, r := range slices.Backward(above) {
-			if becomes, selected, ok := repin(h.call, r); ok {
+		for _, newest := range slices.Backward(above) {
+			if becomes, selected, ok := repin(h.call, newest); ok {
 				listed = append(listed, option{measure: Measure{Release: selected.Version, CallBecomes: becomes}})
 				break
 			}
@@ -159,35 +167,35 @@ func (a adviser) releases(key ToolCall, h holder, listed []option) []readRelease
 
 // newestRef is the newest release of a module that no registry lists, or why it is not
 // known.
-func (a adviser) newestRef(key ToolCall, h holder) []readRelease {
-	r, ok := a.trials.latest[key]
+func (r *rootTrials) newestRef(key ToolCall, h holder) []readRelease {
+	newest, ok := r.of.latest[key]
 	if !ok {
-		call, release, err := a.trials.world.latest(a.tool, h.call.Call)
-		r = readRelease{call: call, release: release, becomes: release}
+		call, release, err := r.of.world.latest(r.module.Tool, h.call.Call)
+		newest = readRelease{call: call, release: release, becomes: release}
 		switch {
 		case err != nil:
-			r = readRelease{why: problem.Of(err).Message}
+			newest = readRelease{why: problem.Of(err).Message}
 		case release == "":
-			r.why = "it comes from no registry, and no ref with a version says which release is in use"
+			newest.why = "it comes from no registry, and no ref with a version says which release is in use"
 		}
-		a.trials.latest[key] = r
+		r.of.latest[key] = newest
 	}
-	if r.why == "" && r.call == h.call.Call {
+	if newest.why == "" && newest.call == h.call.Call {
 		return nil
 	}
-	return []readRelease{r}
+	return []readRelease{newest}
 }
 
-// read is what a root module with another release of a module shows.
-func (a adviser) read(h holder, addr provider.Addr, v provider.Version, m Measure, r root) option {
+// read is what the root module shows after another release of a module was read.
+func (r *rootTrials) read(h holder, addr provider.Addr, v provider.Version, m Measure, after scan.RootModule) option {
 	o := option{measure: m, terms: map[provider.Addr][]scan.Term{}}
-	for _, required := range r.module.Tree.Requirements {
+	for _, required := range after.Tree.Requirements {
 		below := collect.Those(required.Terms, func(t scan.Term) bool { return isBelow(t.Module, h.call.Module) })
 		if len(below) > 0 {
 			o.terms[required.Addr] = below
 		}
 	}
-	o.measure.Why = unread(a.trials.modules[a.index], r.module, h.call.Module)
+	o.measure.Why = unread(r.module, after, h.call.Module)
 	refuting := slices.IndexFunc(o.terms[addr], func(t scan.Term) bool { return excludes(t, v) })
 	switch {
 	case o.measure.Why != "":
