@@ -16,21 +16,21 @@ import (
 // and what to do next. A finding of a verification is one, too: the run could
 // look, and reports what it saw.
 type Problem struct {
-	Severity Severity
-	Code     Code
-	Place    Place   // zero if the problem is in no file
-	Subject  Subject // the provider
+	Severity Severity `json:"-"`
+	Code     Code     `json:"code"`
+	Place    Place    `json:"-"` // zero if the problem is in no file
+	Subject  Subject  `json:"-"` // the provider
 	// About separates problems that are equal in all fields above. It is, for
 	// example, a key, or the address of a module that could not be fetched.
-	About   string
-	Message string // one sentence without a full stop, no untrusted markup
-	Hint    string // what to do next; may be empty
+	About   string `json:"-"`
+	Message string `json:"message"`        // one sentence without a full stop, no untrusted markup
+	Hint    string `json:"hint,omitempty"` // what to do next; may be empty
 	// Upgradable is true if relock upgrade solves it by another version.
-	Upgradable bool
-	Host       svchost.Hostname // the server that was asked; empty for none
-	Outage     Outage           // the server that did not answer; empty for none
-	Dirs       Dirs             // if it is reported once for several directories, all of them
-	ProvenBy   string           // the verdict about a proven hash, such as "mirror"
+	Upgradable bool             `json:"-"`
+	Host       svchost.Hostname `json:"-"` // the server that was asked; empty for none
+	Outage     Outage           `json:"-"` // the server that did not answer; empty for none
+	Dirs       Dirs             `json:"-"` // if it is reported once for several directories, all of them
+	ProvenBy   string           `json:"-"` // the verdict about a proven hash, such as "mirror"
 }
 
 // Outage is the reason why a server gave no complete answer, or only an answer

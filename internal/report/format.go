@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"unicode/utf8"
 
@@ -27,9 +28,9 @@ import (
 	"github.com/relock-dev/relock/internal/versionfile"
 )
 
-// This file defines the JSON of a report. A type whose fields are the keys has the
-// tags itself. Other types have a row here, since format 1 has other keys than
-// they have fields, or names the files of several places.
+// This file defines the JSON of a report. Types have the tags of their keys. A type
+// of this file adds what is computed for JSON, or has keys for the fields of several
+// types. written then names all files, for every type.
 
 // formatVersion is the version of the JSON output. A later relock may add keys to
 // it; existing keys keep their name and meaning.
@@ -117,53 +118,45 @@ func (s *stream) end() error {
 	return s.w.Flush()
 }
 
+// document is a report, with the facts that its verb has. A diff has changes and
+// problems alone.
 type document struct {
 	FormatVersion int                 `json:"format_version"`
-	Modules       []planJSON          `json:"modules,omitzero"`         // empty to write: JSON writes them
-	Changes       []changeJSON        `json:"changes,omitzero"`         // of diff, which has nothing else but problems
+	Rows          []planJSON          `json:"modules,omitzero"` // empty to write: JSON writes them
+	Changes       []changeJSON        `json:"changes,omitzero"`
 	LockedModules []modulelock.Change `json:"locked_modules,omitempty"` // of diff
-	Unlocked      []string            `json:"unlocked,omitzero"`
-	PassedOver    []string            `json:"passed_over,omitempty"`
-	Excluded      []string            `json:"excluded,omitzero"`
-	Consistency   []VersionSkew       `json:"consistency,omitzero"`
-	Notes         []notesJSON         `json:"release_notes,omitzero"`
-	PullRequests  []PullRequest       `json:"pull_requests,omitzero"`
-	Dashboards    []Dashboard         `json:"dashboards,omitempty"`
-	DryRun        bool                `json:"dry_run,omitempty"`   // of a run that no organisation has, which says so itself
-	Providers     []provider.Pattern  `json:"providers,omitempty"` // to which the run was restricted
-	Answer        string              `json:"answer,omitempty"`
-	Next          string              `json:"next,omitempty"`
-	Fleet         *fleetJSON          `json:"fleet,omitempty"`
-	Summary       string              `json:"summary,omitempty"`
-	Errors        []problemJSON       `json:"errors"`
-	Warnings      []problemJSON       `json:"warnings"`
-	Stats         *Stats              `json:"stats,omitempty"`
+	Report
+	Consistency []VersionSkew      `json:"consistency,omitzero"`
+	Texts       []notesJSON        `json:"release_notes,omitzero"`
+	Dry         bool               `json:"dry_run,omitempty"`   // of a run that no organisation has, which says so itself
+	Providers   []provider.Pattern `json:"providers,omitempty"` // to which the run was restricted
+	Next        string             `json:"next,omitempty"`
+	Owned       *fleetJSON         `json:"fleet,omitempty"`
+	Summary     string             `json:"summary,omitempty"`
+	problemsJSON
 }
 
 func documentOf(r Report) document {
-	doc := document{FormatVersion: formatVersion}
-	doc.Errors, doc.Warnings = shaper{}.problemsOf(r.Diagnostics)
+	doc := document{FormatVersion: formatVersion, problemsJSON: problemsOf(r.Diagnostics, problem.Naming{})}
 	if r.Verb == verbs.Diff {
 		doc.Changes = []changeJSON{}
 		for _, m := range r.Modules {
-			w := shaper{m.Names}
-			errors, warnings := w.problemsOf(m.Diagnostics)
-			doc.Errors, doc.Warnings = append(doc.Errors, errors...), append(doc.Warnings, warnings...)
-			doc.Changes = append(doc.Changes, collect.Mapped(m.Changes, w.changeOf)...)
+			problems := problemsOf(m.Diagnostics, m.Names)
+			doc.Errors, doc.Warnings = append(doc.Errors, problems.Errors...), append(doc.Warnings, problems.Warnings...)
+			doc.Changes = append(doc.Changes, written(collect.Mapped(m.Changes, changeOf), m.Names)...)
 			doc.LockedModules = append(doc.LockedModules, m.LockedModules...)
 		}
 		return doc
 	}
-	doc.Modules, doc.Unlocked, doc.PassedOver, doc.Excluded = []planJSON{}, array(r.Unlocked), r.PassedOver, array(r.Excluded)
-	doc.Consistency, doc.Answer, doc.Stats = array(Skews(r)), r.Answer, &r.Stats
-	doc.Stats.Stages = array(doc.Stats.Stages)
-	if r.Fleet != nil {
-		doc.Fleet = &fleetJSON{*r.Fleet, r.DryRun}
-	}
+	doc.Report, doc.Rows, doc.Consistency = written(r, problem.Naming{}), []planJSON{}, written(Skews(r), problem.Naming{})
 	if r.Verb == verbs.PR || len(r.PullRequests) > 0 { // a command may have led to pull requests
-		doc.Notes, doc.PullRequests = collect.Mapped(SortedNotes(r), notesOf), collect.Mapped(r.PullRequests, withArrays)
-		doc.Dashboards = r.Dashboards
-		doc.DryRun, doc.Providers = r.DryRun && r.Fleet == nil, r.Asked.Providers
+		doc.Texts = written(collect.Mapped(SortedNotes(r), notesOf), problem.Naming{})
+		doc.Dry, doc.Providers = r.DryRun && r.Fleet == nil, r.Asked.Providers
+	} else {
+		doc.PullRequests, doc.Dashboards = nil, nil
+	}
+	if r.Fleet != nil {
+		doc.Owned = &fleetJSON{*r.Fleet, r.DryRun}
 	}
 	if r.Fails() {
 		doc.Next = r.Mending.Command(r.FailingDirs())
@@ -174,70 +167,83 @@ func documentOf(r Report) document {
 	return doc
 }
 
-// rowOf is the row of a root module. All versions in use, and unchanged providers,
-// are written only in a run over an organisation.
+// rowOf is the row of a root module.
 func rowOf(m Module, r Report) any {
 	switch {
 	case m.Scan != nil:
-		return scanOf(m)
+		return written(scanOf(m), m.Names)
 	case m.Verified != nil:
-		return verifiedOf(m)
+		return written(verifiedOf(m), m.Names)
 	}
-	if r.Fleet == nil {
-		m.InUse = nil
-	}
-	if r.Fleet == nil || len(m.Held()) == 0 {
-		m.Origins = nil
-	}
-	j := planOf(m)
-	if m.Pending || m.NeedsUpgrade() {
-		j.Next = r.Mending.Command([]string{m.Dir})
-	}
-	if r.Verb == verbs.Check { // a baseline accepts its findings
-		w := shaper{m.Names}
-		j.Judged, j.Admitted = collect.Mapped(m.Findings, w.markedOf), collect.Mapped(m.Accepted, w.acceptedOf)
-	}
-	if r.Fleet != nil {
-		j.Unchanged = collect.Mapped(m.Kept, func(k Kept) keptJSON { return keptJSON{Use{k.Addr, k.Version}, k.Coverage, orNil(k.Signer)} })
-	}
-	return j
+	return written(planOf(m, r), m.Names)
 }
 
-// withArrays is a pull request without null arrays.
-func withArrays(p PullRequest) PullRequest {
-	p.Directories = array(p.Directories)
-	return p
+// written is a copy of a value for JSON: each place has the name that people use
+// for its file, and each list that is nil is empty.
+func written[T any](value T, names problem.Naming) T {
+	complete(reflect.ValueOf(&value).Elem(), names)
+	return value
+}
+
+// complete changes a value as written says. What other values share with it, behind
+// pointers and in lists, is copied first.
+func complete(v reflect.Value, names problem.Naming) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			own := reflect.New(v.Type().Elem())
+			own.Elem().Set(v.Elem())
+			complete(own.Elem(), names)
+			v.Set(own)
+		}
+	case reflect.Slice:
+		own := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		reflect.Copy(own, v)
+		for i := 0; i < own.Len() && own.Index(i).Kind() == reflect.Struct; i++ {
+			complete(own.Index(i), names)
+		}
+		v.Set(own)
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[problem.Place]() {
+			v.Set(reflect.ValueOf(names.Place(v.Interface().(problem.Place)).Named()))
+			return
+		}
+		for f, field := range v.Fields() {
+			if (f.IsExported() || f.Anonymous) && f.Tag.Get("json") != "-" {
+				complete(field, names)
+			}
+		}
+	}
+}
+
+// problemsJSON are problems, divided into failures and warnings.
+type problemsJSON struct {
+	Errors   []problemJSON `json:"errors"`
+	Warnings []problemJSON `json:"warnings"`
 }
 
 type problemJSON struct {
-	Code     problem.Code  `json:"code"`
-	Message  string        `json:"message"`
+	problem.Problem
 	File     string        `json:"file,omitempty"`
 	Line     int           `json:"line,omitempty"`
 	Provider provider.Addr `json:"provider,omitzero"`
-	Host     string        `json:"host,omitempty"` // in the form that people write
-	Hint     string        `json:"hint,omitempty"`
-	Dirs     problem.Dirs  `json:"dirs,omitzero"`
-	// Outage is the same for all problems of one server that did not answer.
-	Outage problem.Outage `json:"outage,omitzero"`
+	Asked    string        `json:"host,omitempty"` // in the form that people write
+	All      problem.Dirs  `json:"dirs,omitzero"`
+	// Silence is the same for all problems of one server that did not answer.
+	Silence problem.Outage `json:"outage,omitzero"`
 }
 
-// shaper makes rows of facts with places, with the names that people use for the
-// files.
-type shaper struct{ names problem.Naming }
-
-// problemsOf splits diagnostics into failures and warnings.
-func (w shaper) problemsOf(diagnostics []problem.Problem) (errors, warnings []problemJSON) {
-	errors, warnings = []problemJSON{}, []problemJSON{}
+func problemsOf(diagnostics []problem.Problem, names problem.Naming) problemsJSON {
+	split := problemsJSON{[]problemJSON{}, []problemJSON{}}
 	for _, d := range diagnostics {
-		p := problemJSON{Code: d.Code, Message: d.Message, File: w.names.Place(d.Place).File(), Line: d.Place.Line, Provider: d.Subject.Addr, Host: d.Host.ForDisplay(), Hint: d.Hint, Dirs: d.Dirs.Named(w.names), Outage: d.Outage}
+		p := problemJSON{d, names.Place(d.Place).File(), d.Place.Line, d.Subject.Addr, d.Host.ForDisplay(), d.Dirs.Named(names), d.Outage}
 		if d.Severity == problem.SeverityWarning {
-			warnings = append(warnings, p)
+			split.Warnings = append(split.Warnings, p)
 			continue
 		}
-		errors = append(errors, p)
+		split.Errors = append(split.Errors, p)
 	}
-	return errors, warnings
+	return split
 }
 
 // scanJSON is a root module of a scan.
@@ -257,27 +263,21 @@ type scanJSON struct {
 	Requirements []requirementJSON `json:"requirements"`
 	Held         []heldJSON        `json:"held,omitempty"` // of why
 	Unread       []scan.Unread     `json:"unread"`
-	Errors       []problemJSON     `json:"errors"`
-	Warnings     []problemJSON     `json:"warnings"`
-	Notes        []problemJSON     `json:"notes"`
+	problemsJSON
+	Notes []problemJSON `json:"notes"`
 }
 
 func scanOf(m Module) scanJSON {
-	w := shaper{m.Names}
+	made := m.Scan.Made
 	j := scanJSON{
-		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Pin: w.pin(m.Scan.Pin), Kind: cmp.Or(m.Scan.Kind, "ordinary"), Origin: m.Scan.Made.Origin,
-		Holes: collect.Mapped(m.Scan.Made.Holes, w.hole), Assumptions: array(m.Scan.Made.Assumptions), Partial: m.Scan.Partial(), Units: m.Scan.Made.Units, Terragrunt: w.pin(m.Scan.Made.Terragrunt),
-		Requirements: collect.Mapped(m.Scan.Tree.Requirements, w.requirementOf), Unread: collect.Mapped(m.Unread, w.call),
+		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Pin: m.Scan.Pin, Kind: cmp.Or(m.Scan.Kind, "ordinary"), Origin: made.Origin,
+		Holes: made.Holes, Assumptions: made.Assumptions, Partial: m.Scan.Partial(), Units: made.Units, Terragrunt: made.Terragrunt,
+		Requirements: collect.Mapped(m.Scan.Tree.Requirements, requirementOf), Held: heldIn(m), Unread: m.Unread,
+		problemsJSON: problemsOf(m.Diagnostics, m.Names), Notes: problemsOf(m.Scan.Tree.Notes, m.Names).Errors,
 	}
 	if m.Scan.Lock != nil {
-		j.Lock = &lockfile.File{Path: m.LockPath, Locks: collect.Mapped(m.Scan.Lock.Locks, func(l lockfile.Lock) lockfile.Lock {
-			l.Hashes = array(l.Hashes)
-			return l
-		})}
+		j.Lock = &lockfile.File{Path: m.LockPath, Locks: m.Scan.Lock.Locks}
 	}
-	j.Held = w.heldIn(m)
-	j.Errors, j.Warnings = w.problemsOf(m.Diagnostics)
-	j.Notes, _ = w.problemsOf(m.Scan.Tree.Notes)
 	return j
 }
 
@@ -287,34 +287,8 @@ type requirementJSON struct {
 	Terms       []scan.Term          `json:"terms"`
 }
 
-func (w shaper) requirementOf(q scan.Requirement) requirementJSON {
-	return requirementJSON{q.Addr, q.Constraints(), collect.Mapped(q.Terms, w.term)}
-}
-
-func (w shaper) place(p problem.Place) problem.Place { return w.names.Place(p).Named() }
-
-func (w shaper) pin(p *versionfile.Pin) *versionfile.Pin {
-	if p == nil {
-		return nil
-	}
-	named := *p
-	named.Place = w.place(p.Place)
-	return &named
-}
-
-func (w shaper) hole(h scan.Hole) scan.Hole {
-	h.Place = w.place(h.Place)
-	return h
-}
-
-func (w shaper) term(t scan.Term) scan.Term {
-	t.Place = w.place(t.Place)
-	return t
-}
-
-func (w shaper) call(u scan.Unread) scan.Unread {
-	u.Place = w.place(u.Place)
-	return u
+func requirementOf(q scan.Requirement) requirementJSON {
+	return requirementJSON{q.Addr, q.Constraints(), q.Terms}
 }
 
 // planJSON is a root module whose lock file is compared with the right one.
@@ -327,14 +301,13 @@ type planJSON struct {
 	Missing   []missingJSON `json:"missing_platforms"`
 	Judged    []findingJSON `json:"findings"`
 	Admitted  []findingJSON `json:"accepted,omitempty"`
-	Errors    []problemJSON `json:"errors"`
-	Warnings  []problemJSON `json:"warnings"`
+	problemsJSON
 }
 
-func planOf(m Module) planJSON {
-	w := shaper{m.Names}
-	m.Unread = collect.Mapped(m.Unread, w.call)
-	j := planJSON{Module: m, Entries: collect.Mapped(m.Changes, w.changeOf), Newer: array(w.heldIn(m)), Missing: []missingJSON{}, Judged: collect.Mapped(m.Findings, w.findingOf)}
+// planOf has all versions in use, and unchanged providers, only in a run over an
+// organisation.
+func planOf(m Module, r Report) planJSON {
+	j := planJSON{Module: m, Entries: collect.Mapped(m.Changes, changeOf), Newer: heldIn(m), Judged: findingsOf(m)}
 	problems := slices.Clone(m.Diagnostics)
 	for _, k := range m.Facts() {
 		if len(k.Missing) > 0 {
@@ -344,28 +317,46 @@ func planOf(m Module) planJSON {
 			problems = append(problems, problem.Problem{Code: problem.CodeRegistryWarning, Severity: problem.SeverityWarning, Message: text, Subject: problem.Subject{Addr: k.Addr}, Host: k.Addr.Host})
 		}
 	}
-	j.Errors, j.Warnings = w.problemsOf(problems)
+	j.problemsJSON = problemsOf(problems, m.Names)
+	if m.Pending || m.NeedsUpgrade() {
+		j.Next = r.Mending.Command([]string{m.Dir})
+	}
+	if r.Verb == verbs.Check { // a baseline accepts its findings
+		j.Admitted = acceptedIn(m)
+	} else {
+		for i := range j.Judged {
+			j.Judged[i].Fingerprint = ""
+		}
+	}
+	if r.Fleet == nil || len(j.Newer) == 0 {
+		j.Origins = nil
+	}
+	if r.Fleet == nil {
+		j.InUse = nil
+	} else {
+		j.Unchanged = collect.Mapped(m.Kept, func(k Kept) keptJSON { return keptJSON{Use{k.Addr, k.Version}, k.Coverage, orNil(k.Signer)} })
+	}
 	return j
 }
 
+// changeJSON is the change of an entry. A version or a signer is null if there is
+// none.
 type changeJSON struct {
 	diff.Change
-	Old       *provider.Version   `json:"from"`
-	New       *provider.Version   `json:"to"`
-	Covered   []provider.Platform `json:"platforms"`
-	Released  provider.Day        `json:"released"`
-	Signer    *provider.Signer    `json:"signer"`
-	OldSigner *provider.Signer    `json:"signer_from"`
-	Marks     []provider.Mark     `json:"marks"`
-	Held      []heldJSON          `json:"held"`
-	Carried   bool                `json:"carried,omitempty"`
+	upgrade.Facts
+	Old       *provider.Version `json:"from"`
+	New       *provider.Version `json:"to"`
+	Released  provider.Day      `json:"released"`
+	Key       *provider.Signer  `json:"signer"`
+	FormerKey *provider.Signer  `json:"signer_from"`
+	Kept      []heldJSON        `json:"held"`
+	Carried   bool              `json:"carried,omitempty"`
 }
 
-func (w shaper) changeOf(c Change) changeJSON {
-	c.HashesAdded, c.HashesRemoved, c.Platforms = array(c.HashesAdded), array(c.HashesRemoved), array(c.Platforms)
+func changeOf(c Change) changeJSON {
 	j := changeJSON{
-		Change: c.Change, Covered: array(c.Coverage), Released: provider.Day(c.Published), Signer: orNil(c.Signer), OldSigner: orNil(c.SignerFrom),
-		Marks: array(c.Marks), Held: collect.Mapped(c.Held, w.heldOf), Carried: c.FromPull && !c.Unasked,
+		Change: c.Change, Facts: c.Facts, Released: provider.Day(c.Published), Key: orNil(c.Signer), FormerKey: orNil(c.SignerFrom),
+		Kept: collect.Mapped(c.Held, heldOf), Carried: c.FromPull && !c.Unasked,
 	}
 	for _, v := range c.Olds() { // one at most
 		j.Old = &v
@@ -407,11 +398,11 @@ type decidingTerm struct {
 }
 
 // heldIn are the held releases of all providers of a root module.
-func (w shaper) heldIn(m Module) []heldJSON {
+func heldIn(m Module) []heldJSON {
 	var all []heldJSON
 	for _, k := range m.Held() {
 		for _, h := range k.Held {
-			held := w.heldOf(h)
+			held := heldOf(h)
 			held.Provider, held.Stays = k.Addr, &k.Version
 			all = append(all, held)
 		}
@@ -419,21 +410,11 @@ func (w shaper) heldIn(m Module) []heldJSON {
 	return all
 }
 
-func (w shaper) heldOf(h upgrade.Held) heldJSON {
+func heldOf(h upgrade.Held) heldJSON {
 	return heldJSON{
-		Version: h.Version, Released: provider.Day(h.Published), Reason: h.By.Reason, decidingTerm: decidingTerm(w.term(h.Term)),
-		Also: collect.Mapped(h.Others, w.term), Rule: h.By.Rule, Eligible: provider.Day(h.By.Eligible),
-		Help: collect.Mapped(h.Help.Measures, w.measure), HelpTo: orNil(h.Help.Version),
+		Version: h.Version, Released: provider.Day(h.Published), Reason: h.By.Reason, decidingTerm: decidingTerm(h.Term),
+		Also: h.Others, Rule: h.By.Rule, Eligible: provider.Day(h.By.Eligible), Help: h.Help.Measures, HelpTo: orNil(h.Help.Version),
 	}
-}
-
-// measure is a measure with its places in JSON.
-func (w shaper) measure(m upgrade.Measure) upgrade.Measure {
-	m.Term, m.Call.Place = w.term(m.Term), w.place(m.Call.Place)
-	if m.Against != (scan.Term{}) {
-		m.Against = w.term(m.Against)
-	}
-	return m
 }
 
 // missingJSON is a provider whose release lacks platforms.
@@ -472,48 +453,40 @@ type findingJSON struct {
 	Until       *string           `json:"until,omitempty"`
 }
 
-func (w shaper) findingOf(f problem.Problem) findingJSON {
+func findingOf(f problem.Problem, names problem.Naming) findingJSON {
 	return findingJSON{
-		Code: f.Code, Severity: f.Severity, Provider: f.Subject.Addr, Version: f.Subject.VersionText(), Hash: f.Subject.Hash, File: w.names.Place(f.Place).File(), Line: f.Place.Line, Column: f.Place.From,
-		Platform: f.Subject.Platform, ProvenBy: f.ProvenBy, Message: f.Message, Hint: f.Hint,
+		Code: f.Code, Severity: f.Severity, Provider: f.Subject.Addr, Version: f.Subject.VersionText(), Hash: f.Subject.Hash,
+		File: names.Place(f.Place).File(), Line: f.Place.Line, Column: f.Place.From, Platform: f.Subject.Platform,
+		ProvenBy: f.ProvenBy, Message: f.Message, Hint: f.Hint, Fingerprint: f.Fingerprint(),
 	}
 }
 
-func (w shaper) markedOf(f problem.Problem) findingJSON {
-	j := w.findingOf(f)
-	j.Fingerprint = f.Fingerprint()
-	return j
+func findingsOf(m Module) []findingJSON {
+	return collect.Mapped(m.Findings, func(f problem.Problem) findingJSON { return findingOf(f, m.Names) })
 }
 
-func (w shaper) acceptedOf(a ledger.Acceptance) findingJSON {
-	j := w.markedOf(a.Problem)
-	j.Reason, j.AcceptedBy, j.Until = &a.Reason, &a.By, new(provider.Day(a.Until).String())
-	return j
+func acceptedIn(m Module) []findingJSON {
+	return collect.Mapped(m.Accepted, func(a ledger.Acceptance) findingJSON {
+		j := findingOf(a.Problem, m.Names)
+		j.Reason, j.AcceptedBy, j.Until = &a.Reason, &a.By, new(provider.Day(a.Until).String())
+		return j
+	})
 }
 
 // verifiedJSON is the verification of a root module.
 type verifiedJSON struct {
 	Dir string `json:"dir"`
 	provider.Tool
-	Path       string         `json:"path"`
-	HashesOnly bool           `json:"hashes_only"`
-	Counts     map[string]int `json:"counts"`
-	Findings   []findingJSON  `json:"findings"`
-	Accepted   []findingJSON  `json:"accepted"`
-	Unchecked  []string       `json:"unchecked"`
-	Errors     []problemJSON  `json:"errors"`
-	Warnings   []problemJSON  `json:"warnings"`
+	Path       string `json:"path"`
+	HashesOnly bool   `json:"hashes_only"`
+	Verified
+	Findings []findingJSON `json:"findings"`
+	Accepted []findingJSON `json:"accepted"`
+	problemsJSON
 }
 
 func verifiedOf(m Module) verifiedJSON {
-	w := shaper{m.Names}
-	j := verifiedJSON{
-		Dir: m.Dir, Tool: m.Tool, Path: m.LockPath, HashesOnly: m.HashesOnly, Counts: m.Verified.Counts.Each(),
-		Findings: collect.Mapped(m.Findings, w.markedOf), Accepted: collect.Mapped(m.Accepted, w.acceptedOf), Unchecked: array(m.Verified.Unchecked),
-	}
-	j.Counts["hashes"] = m.Verified.Counts.Hashes()
-	j.Errors, j.Warnings = w.problemsOf(m.Diagnostics)
-	return j
+	return verifiedJSON{m.Dir, m.Tool, m.LockPath, m.HashesOnly, *m.Verified, findingsOf(m), acceptedIn(m), problemsOf(m.Diagnostics, m.Names)}
 }
 
 // notesJSON are the release notes of an upgrade.
@@ -524,15 +497,10 @@ type notesJSON struct {
 }
 
 func notesOf(n notes.Notes) notesJSON {
-	n.Releases = collect.Mapped(n.Releases, func(r notes.Release) notes.Release {
-		r.Sections = array(r.Sections)
-		return r
-	})
-	j := notesJSON{Notes: n}
-	if n.Repository.Known() {
-		j.Address, j.Tag = n.Repository.URL(), n.Repository.Tag
+	if !n.Repository.Known() {
+		return notesJSON{Notes: n}
 	}
-	return j
+	return notesJSON{n, n.Repository.URL(), n.Repository.Tag}
 }
 
 type fleetJSON struct {
@@ -557,9 +525,7 @@ type settingsJSON struct {
 
 // SettingsJSON writes settings for programs. The error is the writer's.
 func SettingsJSON(w io.Writer, shown SettingsShown) error {
-	shown.All = array(shown.All)
-	_, warnings := shaper{}.problemsOf(shown.Warnings)
-	return Encode(w, settingsJSON{formatVersion, shown, warnings}, "  ")
+	return Encode(w, settingsJSON{formatVersion, shown, problemsOf(shown.Warnings, problem.Naming{}).Warnings}, "  ")
 }
 
 // orNil points to a value; nil for the zero value.
@@ -569,12 +535,4 @@ func orNil[T comparable](v T) *T {
 		return nil
 	}
 	return &v
-}
-
-// array is a list that is never null.
-func array[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }

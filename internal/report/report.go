@@ -35,70 +35,70 @@ import (
 // Report is the result of one run, for every form of output.
 type Report struct {
 	// Verb is the verb of the command line.
-	Verb verbs.Verb
+	Verb verbs.Verb `json:"-"`
 	// Modules are the root modules of the run, in the order in which they are
 	// shown. For a diff they are the compared lock files.
-	Modules []Module
+	Modules []Module `json:"-"`
 	// Diagnostics are the problems that belong to no module. Their places have
 	// the paths that people use, since they may be in several file trees or in
 	// none.
-	Diagnostics []problem.Problem
+	Diagnostics []problem.Problem `json:"-"`
 	// Unlocked are the directories of root modules without a lock file that the
 	// run skipped; sorted.
-	Unlocked []string
+	Unlocked []string `json:"unlocked,omitzero"`
 	// PassedOver are the directories of a scan with configuration that are no
 	// root modules.
-	PassedOver []string
+	PassedOver []string `json:"passed_over,omitempty"`
 	// Excluded are the lock files that include or exclude leave out of the run;
 	// sorted. A directory, with a slash at its end, is there if nobody looked for
 	// lock files in it.
-	Excluded []string
+	Excluded []string `json:"excluded,omitzero"`
 	// Notes are the release notes of the upgrades, if the run asked for them.
-	Notes []notes.Notes
+	Notes []notes.Notes `json:"-"`
 	// PullRequests are the results for pull requests, for the verb pr.
-	PullRequests []PullRequest
+	PullRequests []PullRequest `json:"pull_requests,omitzero"`
 	// Dashboards are the issues about waiting proposals, one for each repository
 	// that wants it.
-	Dashboards []Dashboard
+	Dashboards []Dashboard `json:"dashboards,omitempty"`
 	// Fleet is the result for an organisation's repositories; nil for other runs.
-	Fleet *Fleet
+	Fleet *Fleet `json:"-"`
 	// Footer ends the body of a pull request and is never cut. It is Markdown of
 	// our own, in which all outside text is harmless.
-	Footer safe.Markdown
+	Footer safe.Markdown `json:"-"`
 	// Answer is relock's answer, in Markdown, to the comment that asked for the
 	// run. It is for the verb comment; empty if the comment is not for relock. It
 	// describes the whole report.
-	Answer string
+	Answer string `json:"answer,omitempty"`
 	// Proofs count what proves the hashes of the lock files in a pull request,
 	// without those of Unseen root modules; nil if relock did not look.
-	Proofs verify.Counts
+	Proofs verify.Counts `json:"-"`
 	// CarriedOver is the part of a pull request that the run kept without a look.
-	CarriedOver CarriedOver
+	CarriedOver CarriedOver `json:"-"`
 	// KeepsFromMerging counts the failed root modules that a pull request is
 	// about, or could be about. They keep GitHub from merging it automatically.
 	// It is 0 if GitHub never does so.
-	KeepsFromMerging int
+	KeepsFromMerging int `json:"-"`
 	// Pushed is the commit that was pushed to the branch of a pull request; empty
 	// if none was.
-	Pushed string
+	Pushed string `json:"-"`
 	// Touched is true if the run looked only at root modules that a change
 	// touches.
-	Touched bool
+	Touched bool `json:"-"`
 	// Asked is the restriction of the run by its user.
-	Asked Asked
+	Asked Asked `json:"-"`
 	// Mending says which command fixes the lock files that a check of a checkout
 	// found wrong.
-	Mending Mending
+	Mending Mending `json:"-"`
 	// FailOn is the lowest severity of a finding that makes verify fail.
-	FailOn problem.Severity
+	FailOn problem.Severity `json:"-"`
 	// DryRun is true if the user forbade the run to write.
-	DryRun bool
+	DryRun bool `json:"-"`
 	// Idle is true if the event of the run asked for no work.
-	Idle bool
+	Idle bool `json:"-"`
 	// Summarised is true if the report will have a step summary, for text that
 	// does not fit the body of a pull request.
-	Summarised bool
-	Stats      Stats
+	Summarised bool  `json:"-"`
+	Stats      Stats `json:"stats,omitzero"`
 }
 
 // Module is the result for one root module.

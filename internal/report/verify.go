@@ -8,9 +8,9 @@ import (
 // Verified is the result of a verification without its findings.
 type Verified struct {
 	// Counts count the hashes by verdict.
-	Counts verify.Counts
+	Counts verify.Counts `json:"counts"`
 	// Unchecked says what could not be judged at all, and why.
-	Unchecked []string
+	Unchecked []string `json:"unchecked"`
 }
 
 // FromVerification makes the report of a root module that was verified.

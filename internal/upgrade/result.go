@@ -74,31 +74,31 @@ type Selection struct {
 // Facts is what a plan learned about a provider, in addition to the change of its entry.
 type Facts struct {
 	// Held explains why a newer release was not taken, newest first.
-	Held []Held
+	Held []Held `json:"-"`
 	// Coverage are the platforms whose h1 the new entry has, as far as known; sorted.
-	Coverage []provider.Platform
+	Coverage []provider.Platform `json:"platforms"`
 	// Missing are the wanted platforms that the release does not serve, sorted.
-	Missing []provider.Platform
+	Missing []provider.Platform `json:"-"`
 	// Since are the first releases that serve the platforms in Missing, if known. They are
 	// newer.
-	Since map[provider.Platform]provider.Version
+	Since map[provider.Platform]provider.Version `json:"-"`
 	// Serving is the newest allowed release before this one that serves all wanted
 	// platforms. It is set if this release does not; zero if none is known. It is advice:
 	// platforms select no version.
-	Serving provider.Version
-	Signer  provider.Signer
+	Serving provider.Version `json:"-"`
+	Signer  provider.Signer  `json:"-"`
 	// SignerFrom signed the list of the release before. FormerSigners fills it if another
 	// release was selected. It is zero if it is not known.
-	SignerFrom provider.Signer
+	SignerFrom provider.Signer `json:"-"`
 	// Published is when the selected release was published; zero if it is not known.
-	Published time.Time
+	Published time.Time `json:"-"`
 	// Marks are the weaker grounds of some of the hashes, sorted.
-	Marks []provider.Mark
+	Marks []provider.Mark `json:"marks"`
 	// Warnings are the registry's warnings about the provider. They are untrusted text.
-	Warnings []string
+	Warnings []string `json:"-"`
 	// FromPull says that the new entry is from an open proposal, because a failure hid
 	// the answer. Unasked says that it is so because the run was about other providers.
-	FromPull, Unasked bool
+	FromPull, Unasked bool `json:"-"`
 }
 
 // Resigned reports whether another key than before signed, or none. It is false

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
@@ -97,13 +98,14 @@ func (c Counts) Add(others Counts) {
 	}
 }
 
-// Each returns the number for every verdict, by its name.
-func (c Counts) Each() map[string]int {
-	all := map[string]int{}
+// MarshalJSON implements json.Marshaler with Hashes, and the number for every verdict
+// by its name.
+func (c Counts) MarshalJSON() ([]byte, error) {
+	all := map[string]int{"hashes": c.Hashes()}
 	for _, v := range verdicts {
 		all[string(v)] = c[v]
 	}
-	return all
+	return json.Marshal(all)
 }
 
 // words are the words after the number of each verdict. An h1 and a zh are counted together

@@ -1,6 +1,9 @@
 package verify
 
-import "testing"
+import (
+	"encoding/json"
+	"testing"
+)
 
 func TestCountsAreOneLine(t *testing.T) {
 	t.Parallel()
@@ -17,7 +20,12 @@ func TestCountsAreOneLine(t *testing.T) {
 	}
 	sum := Counts{ByList: 1}
 	sum.Add(Counts{ByList: 2, Disproven: 1})
-	if sum[ByList] != 3 || sum.Hashes() != 4 || len(sum.Each()) != len(verdicts) {
-		t.Errorf("sum = %v of %d hashes, want 3 and 1 of 4", sum, sum.Hashes())
+	text, err := json.Marshal(sum)
+	var written map[string]int
+	if err == nil {
+		err = json.Unmarshal(text, &written)
+	}
+	if sum[ByList] != 3 || sum.Hashes() != 4 || err != nil || written["hashes"] != 4 || len(written) != len(verdicts)+1 {
+		t.Errorf("sum = %v of %d hashes, in JSON %s, %v; want 3 and 1 of 4", sum, sum.Hashes(), text, err)
 	}
 }
