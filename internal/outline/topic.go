@@ -52,10 +52,9 @@ type symptom struct {
 	said, next safe.Markdown
 	places     []safe.Markdown
 	dir        string // the root module; empty if the symptom is of the run
-	// subject, if it is not empty, begins the sentence about several symptoms. The
-	// reason follows.
-	subject safe.Markdown
-	reason  string
+	// general is the sentence about several symptoms. If it is empty, it is said
+	// without the details.
+	general safe.Markdown
 	// outage says why a server did not answer. It is the cause of everything that
 	// needs the server, whatever the concern. module needs the server here; it is
 	// empty if the run itself reports the outage.
@@ -76,14 +75,13 @@ type Topic struct {
 	Dirs    collect.Set[string] // root modules; none if it concerns the run
 	Finding bool
 
-	said, next, places collect.Set[safe.Markdown] // of its symptoms
-	subject            safe.Markdown
-	reasons            collect.Set[string]
-	providers          collect.Set[provider.Addr]
+	said, general, next, places collect.Set[safe.Markdown] // of its symptoms
+	providers                   collect.Set[provider.Addr]
 	// server did not answer, for the reasons. The providers and module packages need
-	// it. All are empty for any other topic.
+	// it. For any other topic server is empty.
 	server   string
 	answered bool // the server did answer, but said that it has a fault
+	reasons  collect.Set[string]
 	modules  collect.Set[string]
 }
 
@@ -140,32 +138,21 @@ func (c *Topic) join() {
 	case len(c.said.List) == 1: // it has its places
 	case c.server != "":
 		c.Text = outage(c)
-	case !c.subject.Empty():
-		c.Text, c.Places = likeIt(c.subject.And(": %s", safe.Text(c.reasons.List[0])), len(c.reasons.List)), c.places.List
 	default:
-		said := general(c.said.List)
-		c.Text, c.Places = likeIt(said[0], len(said)), c.places.List
+		c.Text, c.Places = likeIt(c.general.List[0], len(c.general.List)), c.places.List
 	}
 	if len(c.next.List) == 0 {
 		return
 	}
 	c.Next = c.next.List[0]
 	if len(c.next.List) > 1 && c.Concern == ConcernHeld {
-		next := general(c.next.List)
-		c.Next = next[0]
-		if n := len(next) - 1; n > 0 {
+		var next collect.Set[safe.Markdown]
+		next.Add(collect.Mapped(c.next.List, safe.Markdown.WithoutDetails)...)
+		c.Next = next.List[0]
+		if n := len(next.List) - 1; n > 0 {
 			c.Next = c.Next.And("; %s", safe.Count(n, "other root module needs something else", "others need something else"))
 		}
 	}
-}
-
-// general returns the distinct texts without their details.
-func general(texts []safe.Markdown) []safe.Markdown {
-	var all collect.Set[safe.Markdown]
-	for _, t := range texts {
-		all.Add(t.WithoutDetails())
-	}
-	return all.List
 }
 
 // likeIt is the first of several similar sentences, with the number of the others.
@@ -201,7 +188,7 @@ func (all *causes) add(s symptom) {
 	}
 	c := all.of(keys)
 	if c == nil {
-		c = &Topic{Concern: s.concern, Finding: s.finding, subject: s.subject, server: s.outage.Server, answered: s.outage.Answered}
+		c = &Topic{Concern: s.concern, Finding: s.finding, server: s.outage.Server, answered: s.outage.Answered}
 		all.list = append(all.list, c)
 	}
 	for _, key := range keys {
@@ -213,9 +200,10 @@ func (all *causes) add(s symptom) {
 		c.Concern = ConcernFailed
 	}
 	c.said.Add(s.said)
+	c.general.Add(cmp.Or(s.general, s.said.WithoutDetails()))
 	c.next.Add(s.next)
 	c.places.Add(s.places...)
-	c.reasons.Add(cmp.Or(s.outage.Reason, s.reason))
+	c.reasons.Add(s.outage.Reason)
 	c.providers.Add(s.provider)
 	c.modules.Add(s.module)
 	c.Dirs.Add(s.dir)

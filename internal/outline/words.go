@@ -421,17 +421,20 @@ const preserving = "; or --unreadable-modules preserve uses the recorded constra
 // replaced means that recorded constraints are used instead of its requirements.
 func (d Vocabulary) unread(u scan.Unread, replaced bool) symptom {
 	s := symptom{concern: ConcernUnread, said: d.UnreadCall(u), next: safe.Text(u.Hint), outage: u.Outage}
+	reason := cmp.Or(u.Cause, u.Reason)
+	s.outage.Reason = cmp.Or(u.Outage.Reason, reason)
 	if u.OfEntry() {
-		s.of, s.reason = u.Provider+" "+u.Reason, u.Reason
-		s.subject = safe.Format("the requirements on the provider %s are not known", safe.Code(u.Provider))
+		s.of = u.Provider + " " + u.Reason
+		s.general = safe.Format("the requirements on the provider %s are not known: %s", safe.Code(u.Provider), safe.Text(u.Reason))
 	}
 	if u.Source != "" {
 		s.module = moduleaddr.ShownPackage(u.Source)
-		s.of, s.reason = string(u.Code)+" "+s.module, cmp.Or(u.Cause, u.Reason)
-		s.subject = safe.Format("modules of %s could not be read", safe.Code(s.module))
+		s.of = string(u.Code) + " " + s.module
+		instead := safe.Markdown{}
 		if replaced {
-			s.subject = s.subject.And(", and the recorded constraints are used instead")
+			instead = safe.Const(", and the recorded constraints are used instead")
 		}
+		s.general = safe.Format("modules of %s could not be read%s: %s", safe.Code(s.module), instead, safe.Text(reason))
 	}
 	if u.Place.Path != "" {
 		s.places = []safe.Markdown{d.At(u.Place)}
