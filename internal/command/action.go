@@ -18,6 +18,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/action"
 	"github.com/relock-dev/relock/internal/box"
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/outline"
@@ -390,7 +391,7 @@ func staleAnnotation(s outline.Stale) action.Annotation {
 		lines = append(lines, safe.Plain(item.Plain()))
 	}
 	if rest := len(s.Details) - fewDetails; rest > 0 {
-		lines = append(lines, report.Count(rest, "more change", "more changes")+" in the summary of the step")
+		lines = append(lines, collect.Count(rest, "more change", "more changes")+" in the summary of the step")
 	}
 	a.Title, a.Message = shortTitle(safe.Plain(s.Message)), strings.Join(lines, "\n")+hintLine(s.Hint)
 	return a

@@ -14,6 +14,7 @@ import (
 	"github.com/vbauerster/mpb/v8/cwriter"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/render"
@@ -157,7 +158,7 @@ func (l *lines) end() {
 	}
 }
 
-func packageCount(n int) string { return report.Count(n, "package", "packages") }
+func packageCount(n int) string { return collect.Count(n, "package", "packages") }
 
 // line is a download that a log counts.
 type line struct {

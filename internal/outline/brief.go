@@ -67,7 +67,7 @@ func Brief(all []problem.Problem) []problem.Problem {
 	for _, f := range all {
 		told[f.Subject.Addr]++
 		if rest := total[f.Subject.Addr] - namedFindings; told[f.Subject.Addr] == namedFindings && rest > 0 {
-			f.Message += fmt.Sprintf("; %s of the entry", report.Count(rest, "more finding", "more findings"))
+			f.Message += fmt.Sprintf("; %s of the entry", collect.Count(rest, "more finding", "more findings"))
 		}
 		if told[f.Subject.Addr] <= namedFindings {
 			shown = append(shown, f)

@@ -217,7 +217,7 @@ func scannedCounts(r report.Report) []string {
 		return m.Scan != nil && (m.Scan.Lock != nil || m.LockUnread())
 	})
 	all := len(r.Modules) + len(r.Unlocked)
-	return []string{report.Count(all, "root module", "root modules"), fmt.Sprintf("%d with a lock file", locked)}
+	return []string{collect.Count(all, "root module", "root modules"), fmt.Sprintf("%d with a lock file", locked)}
 }
 
 // writtenCounts counts the lock files by what happened to them, and those with
@@ -242,7 +242,7 @@ func writtenCounts(r report.Report) []string {
 	for _, what := range []string{"written", "proposed", "already proposed", "not proposed", "not written", "would change", "up to date", "left alone", "judged by hashes alone"} {
 		switch n := counts[what]; {
 		case n > 0 && len(parts) == 0:
-			parts = append(parts, report.Count(n, "lock file", "lock files")+" "+what)
+			parts = append(parts, collect.Count(n, "lock file", "lock files")+" "+what)
 		case n > 0:
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))
 		}
@@ -255,7 +255,7 @@ func writtenCounts(r report.Report) []string {
 		undecided += len(m.Undecided)
 	}
 	if undecided > 0 && r.Verb == verbs.Check {
-		parts = append(parts, report.Count(undecided, "hash", "hashes")+" not proven")
+		parts = append(parts, collect.Count(undecided, "hash", "hashes")+" not proven")
 	}
 	return parts
 }
@@ -269,13 +269,13 @@ func foundCount(r report.Report, noun bool) string {
 	}
 	files := strconv.Itoa(with)
 	if noun {
-		files = report.Count(with, "lock file", "lock files")
+		files = collect.Count(with, "lock file", "lock files")
 	}
 	verb := "have"
 	if with == 1 {
 		verb = "has"
 	}
-	return fmt.Sprintf("%s %s %s", files, verb, report.Count(r.Findings(), "finding", "findings"))
+	return fmt.Sprintf("%s %s %s", files, verb, collect.Count(r.Findings(), "finding", "findings"))
 }
 
 // pendingWord is the word for a changed lock file that was not written.
@@ -332,7 +332,7 @@ func SeverityCounts(r report.Report) []string {
 	var parts []string
 	for _, s := range []problem.Severity{problem.SeverityError, problem.SeverityWarning, problem.SeverityNote} {
 		if n[s] > 0 {
-			parts = append(parts, report.Count(n[s], s.String(), s.String()+"s"))
+			parts = append(parts, collect.Count(n[s], s.String(), s.String()+"s"))
 		}
 	}
 	if accepted > 0 {

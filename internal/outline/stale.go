@@ -175,7 +175,7 @@ func StaleLocks(r report.Report) []Stale {
 			s.Place.Path = m.LockPath
 		}
 		if more := len(all) - 1; more > 0 {
-			s.Message += ", and " + report.Count(more, "more change", "more changes")
+			s.Message += ", and " + collect.Count(more, "more change", "more changes")
 		}
 		name := cmp.Or(safe.Code(m.LockPath), safe.Code(r.Title(m)))
 		s.Details = nil

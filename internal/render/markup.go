@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/collect"
-	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 )
 
@@ -39,7 +38,7 @@ func onlyIf(holds bool, m markup) markup {
 }
 
 // counted is a number and its noun.
-func counted(n int, one, many string) markup { return escaped(report.Count(n, one, many)) }
+func counted(n int, one, many string) markup { return escaped(collect.Count(n, one, many)) }
 
 // prose is a text with its code and its links. Spans has only harmless addresses.
 func prose(m safe.Markdown) markup {

@@ -224,12 +224,12 @@ func fleetSentence(f report.Fleet) string {
 	for _, reason := range slices.Sorted(maps.Keys(f.LeftOut)) {
 		left = append(left, fmt.Sprintf("%d %s", f.LeftOut[reason], reason))
 	}
-	text := fmt.Sprintf("%s: %s", f.Owner, report.Count(len(f.Repositories), "repository", "repositories"))
+	text := fmt.Sprintf("%s: %s", f.Owner, collect.Count(len(f.Repositories), "repository", "repositories"))
 	if len(parts) > 0 {
 		text += ": " + strings.Join(parts, ", ")
 	}
 	if n := f.Waiting(); n > 0 {
-		text += "; in " + report.Count(n, "repository", "repositories") + " something waits for room"
+		text += "; in " + collect.Count(n, "repository", "repositories") + " something waits for room"
 	}
 	if len(left) > 0 {
 		text += "; left out: " + strings.Join(left, ", ")

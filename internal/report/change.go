@@ -1,7 +1,6 @@
 package report
 
 import (
-	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -22,9 +21,4 @@ func (c Change) News() []provider.Version {
 		return nil
 	}
 	return []provider.Version{c.To}
-}
-
-// Count is a number and its noun.
-func Count(n int, one, many string) string {
-	return collect.Count(n, one, many)
 }

@@ -45,13 +45,13 @@ func Interrupted(r Report, rest Unbegun) Report {
 func interruptedAt(finished, modules int, rest Unbegun) string {
 	var parts []string
 	if modules > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s finished", finished, Count(modules, "root module is", "root modules are")))
+		parts = append(parts, fmt.Sprintf("%d of %s finished", finished, collect.Count(modules, "root module is", "root modules are")))
 	}
 	if n := rest.Repositories; n > 0 {
-		parts = append(parts, Count(n, "repository was", "repositories were")+" not looked at")
+		parts = append(parts, collect.Count(n, "repository was", "repositories were")+" not looked at")
 	}
 	if n := rest.PullRequests; n > 0 {
-		parts = append(parts, Count(n, "pull request was", "pull requests were")+" not begun")
+		parts = append(parts, collect.Count(n, "pull request was", "pull requests were")+" not begun")
 	}
 	if len(parts) == 0 {
 		return "the run was interrupted before its root modules were known, and nothing was changed"

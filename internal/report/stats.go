@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/collect"
 )
 
 // Known reports whether anything was counted.
@@ -12,12 +14,12 @@ func (s Stats) Known() bool {
 
 // String returns the cost in one line.
 func (s Stats) String() string {
-	parts := []string{Count(int(s.Requests), "request", "requests"), Size(s.Bytes) + " received"}
+	parts := []string{collect.Count(s.Requests, "request", "requests"), Size(s.Bytes) + " received"}
 	if s.Packages > 0 {
-		parts = append(parts, Count(int(s.Packages), "package", "packages")+" downloaded")
+		parts = append(parts, collect.Count(s.Packages, "package", "packages")+" downloaded")
 	}
 	if s.Cached > 0 {
-		parts = append(parts, Count(int(s.Cached), "package", "packages")+" from cache")
+		parts = append(parts, collect.Count(s.Cached, "package", "packages")+" from cache")
 	}
 	if s.PeakBytes > 0 {
 		parts = append(parts, Size(s.PeakBytes)+" of memory")

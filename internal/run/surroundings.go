@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/collect"
 )
 
 // surroundings are the facts about a repository on disk that matter for its
@@ -31,16 +31,16 @@ func (s surroundings) notes() map[string]string {
 		return map[string]string{"include": "no lock file."}
 	}
 	all := map[string]string{
-		"include":   report.Count(s.Locked, "directory with a lock file", "directories with a lock file") + ".",
+		"include":   collect.Count(s.Locked, "directory with a lock file", "directories with a lock file") + ".",
 		"tool":      s.tools(),
 		"platforms": s.platforms(),
 	}
 	if s.Examples > 0 {
-		all["exclude"] = report.Count(s.Examples, "directory that looks", "directories that look") +
+		all["exclude"] = collect.Count(s.Examples, "directory that looks", "directories that look") +
 			" like examples or tests. relock keeps their lock files fresh, too, unless they are excluded."
 	}
 	if s.Split {
-		all["groups"] = report.Count(s.Locked-s.Examples, "root module", "root modules") +
+		all["groups"] = collect.Count(s.Locked-s.Examples, "root module", "root modules") +
 			", which may be much for one pull request. These groups would split them by directory."
 	}
 	return all
@@ -60,7 +60,7 @@ func (s surroundings) tools() string {
 		others, elsewhere = others+1, elsewhere+s.Tools[tool]
 	}
 	if others > 0 {
-		parts = append(parts, fmt.Sprintf("%s in %d", report.Count(others, "other release", "other releases"), elsewhere))
+		parts = append(parts, fmt.Sprintf("%s in %d", collect.Count(others, "other release", "other releases"), elsewhere))
 	}
 	text := strings.Join(parts, ", ") + "."
 	if s.Assumed > 0 {
@@ -77,7 +77,7 @@ func (s surroundings) platforms() string {
 	others := 0
 	for _, n := range slices.Backward(slices.Sorted(maps.Keys(s.Covered))) {
 		if len(parts) < mostKinds {
-			parts = append(parts, fmt.Sprintf("hashes for %s in %s", report.Count(n, "platform", "platforms"), report.Count(s.Covered[n], "lock file", "lock files")))
+			parts = append(parts, fmt.Sprintf("hashes for %s in %s", collect.Count(n, "platform", "platforms"), collect.Count(s.Covered[n], "lock file", "lock files")))
 			continue
 		}
 		others += s.Covered[n]
