@@ -79,13 +79,7 @@ func signedBy(d Vocabulary, common map[provider.Addr][]CommonChange) safe.Markdo
 		}
 	}
 	slices.SortFunc(unknown, provider.Addr.Compare)
-	var names safe.Markdown
-	if len(unknown) > 0 {
-		names = safe.Join(", ", collect.Mapped(unknown[:min(len(unknown), fewProviders)], d.Name)...)
-		if more := len(unknown) - fewProviders; more > 0 {
-			names = names.And(" and %s", safe.Count(more, "more provider", "more providers"))
-		}
-	}
+	names := safe.FirstOf(collect.Mapped(unknown, d.Name), fewProviders, "more provider", "more providers")
 	const usually, odd = "All releases are signed by their publishers' usual keys", ", except where Needs review says otherwise"
 	switch {
 	case found[signatureUsual] && found[signatureOdd] && len(unknown) > 0:

@@ -115,20 +115,11 @@ func (c *Topic) Where(d Vocabulary) safe.Markdown {
 	if c.Concern != ConcernFailed {
 		return d.Dirs(c.Dirs.List, FewDirs)
 	}
-	named := c.Dirs.List[:min(len(c.Dirs.List), namedFailed)]
-	text := d.List(named)
-	if rest := len(c.Dirs.List) - len(named); rest > 0 {
-		text = text.And(" and %s more", safe.Int(rest))
-	}
-	return text
+	return safe.FirstOf(collect.Mapped(c.Dirs.List, safe.Code), namedFailed, "more", "more")
 }
 
 func (c *Topic) firstPlaces() safe.Markdown {
-	text := safe.Join(", ", c.Places[:min(len(c.Places), fewPlaces)]...)
-	if more := len(c.Places) - fewPlaces; more > 0 {
-		text = text.And(" and %s", safe.Count(more, "more place", "more places"))
-	}
-	return text
+	return safe.FirstOf(c.Places, fewPlaces, "more place", "more places")
 }
 
 // join makes one sentence and one next step out of those of the symptoms.

@@ -665,7 +665,7 @@ func (d Vocabulary) Made(m scan.RootModule) []safe.Markdown {
 		lines = append(lines, name)
 	}
 	if n := len(m.Made.Units); n > 0 {
-		lines = append(lines, safe.Format("serves %s of stacks: %s", safe.Count(n, "unit", "units"), safe.Text(firstUnits(m.Made.Units))))
+		lines = append(lines, safe.Format("serves %s of stacks: %s", safe.Count(n, "unit", "units"), safe.FirstOf(collect.Mapped(m.Made.Units, safe.Text), fewUnits, "more", "more")))
 	}
 	for _, h := range m.Made.Holes {
 		known := safe.Const("is not known; no requirement depends on it")
@@ -694,14 +694,6 @@ func (d Vocabulary) Made(m scan.RootModule) []safe.Markdown {
 
 // fewUnits is the number of units with one lock file that are named.
 const fewUnits = 3
-
-func firstUnits(dirs []string) string {
-	text := strings.Join(dirs[:min(len(dirs), fewUnits)], ", ")
-	if more := len(dirs) - fewUnits; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
 
 // kindTitles name the kinds of root modules that are not ordinary ones.
 var kindTitles = map[scan.Kind]safe.Markdown{

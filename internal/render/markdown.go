@@ -321,7 +321,7 @@ func blocksPart(o outline.Outline, noun safe.Markdown) part {
 		p.head = p.head.And("%s\n\n", o.Assumed)
 	}
 	for _, b := range o.Modules {
-		p.add(detailsBlock(o.Words, b))
+		p.add(detailsBlock(b))
 	}
 	return p
 }
@@ -331,17 +331,12 @@ const manyDirs = 100
 
 // detailsBlock is one collapsed block. GitHub parses Markdown between the empty
 // lines, and HTML in the summary.
-func detailsBlock(d outline.Vocabulary, b outline.Block) safe.Markdown {
+func detailsBlock(b outline.Block) safe.Markdown {
 	var text safe.Markdown
 	title := safe.Join(", ", collect.Mapped(b.Dirs, safe.Element)...)
 	if len(b.Dirs) > outline.FewDirs {
 		title = safe.Count(len(b.Dirs), "root module", "root modules")
-		shown := b.Dirs[:min(len(b.Dirs), manyDirs)]
-		text = d.List(shown)
-		if rest := len(b.Dirs) - len(shown); rest > 0 {
-			text = text.And(" and %s more", safe.Int(rest))
-		}
-		text = text.And("\n\n")
+		text = safe.FirstOf(collect.Mapped(b.Dirs, safe.Code), manyDirs, "more", "more").And("\n\n")
 	}
 	return safe.Format("<details><summary>%s%s: %s</summary>\n\n%s%s\n</details>\n\n", title, b.Tool, b.What, text, items(b.Items))
 }

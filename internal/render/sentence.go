@@ -132,19 +132,10 @@ func pullLines(r report.Report, most int) []pullLine {
 			lines = append(lines, l)
 		case !told[l.same]:
 			told[l.same] = true
-			lines = append(lines, pullLine{said: safe.Format("%s %s %s: %s", l.same.before, safe.Int(len(same)), l.same.behind, firstOf(same))})
+			lines = append(lines, pullLine{said: safe.Format("%s %s %s: %s", l.same.before, safe.Int(len(same)), l.same.behind, safe.FirstOf(same, fewAlike, "more", "more"))})
 		}
 	}
 	return lines
-}
-
-// firstOf names the first ones, and counts the others.
-func firstOf(names []safe.Markdown) safe.Markdown {
-	text := safe.Join(", ", names[:min(len(names), fewAlike)]...)
-	if more := len(names) - fewAlike; more > 0 {
-		text = text.And(" and %s more", safe.Int(more))
-	}
-	return text
 }
 
 func pullLineOf(r report.Report, p report.PullRequest) pullLine {
@@ -254,7 +245,7 @@ func fleetLines(r report.Report) safe.Markdown {
 		}
 	}
 	if len(failed) > 0 {
-		lines = append(lines, safe.Format("Failed: %s.", firstOf(failed)))
+		lines = append(lines, safe.Format("Failed: %s.", safe.FirstOf(failed, fewAlike, "more", "more")))
 	}
 	return safe.Join("\n", lines...).Line()
 }

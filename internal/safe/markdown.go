@@ -99,6 +99,15 @@ func Count(n int, one, many wording) Markdown {
 	return Const(wording(collect.Count(n, string(one), string(many))))
 }
 
+// FirstOf joins up to most texts by commas, and counts more of them.
+func FirstOf(texts []Markdown, most int, one, many wording) Markdown {
+	text := Join(", ", texts[:min(len(texts), most)]...)
+	if more := len(texts) - most; more > 0 {
+		text = text.And(" and %s", Count(more, one, many))
+	}
+	return text
+}
+
 // Join returns the texts with the constant between them.
 func Join(between wording, texts ...Markdown) Markdown {
 	size := 0
