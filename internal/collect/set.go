@@ -58,6 +58,15 @@ func TrueFirst(a, b bool) int {
 	return 1
 }
 
+// Sum adds up what n gives for each element.
+func Sum[T any](in []T, n func(T) int) int {
+	all := 0
+	for _, e := range in {
+		all += n(e)
+	}
+	return all
+}
+
 // CountIf counts the elements of which something holds.
 func CountIf[T any](in []T, holds func(T) bool) int {
 	n := 0

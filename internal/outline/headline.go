@@ -190,10 +190,8 @@ func tense(r report.Report, n int, one, many, would string) string {
 }
 
 func differences(r report.Report) string {
-	providers, modules := 0, 0
-	for _, m := range r.Modules {
-		providers, modules = providers+len(m.Changes), modules+len(m.LockedModules)
-	}
+	providers := collect.Sum(r.Modules, func(m report.Module) int { return len(m.Changes) })
+	modules := collect.Sum(r.Modules, func(m report.Module) int { return len(m.LockedModules) })
 	var differ []string
 	if providers > 0 {
 		differ = append(differ, collect.Count(providers, "provider differs", "providers differ"))
@@ -250,10 +248,7 @@ func writtenCounts(r report.Report) []string {
 	if found := foundCount(r, len(parts) == 0); found != "" {
 		parts = append(parts, found)
 	}
-	undecided := 0
-	for _, m := range r.Modules {
-		undecided += len(m.Undecided)
-	}
+	undecided := collect.Sum(r.Modules, func(m report.Module) int { return len(m.Undecided) })
 	if undecided > 0 && r.Verb == verbs.Check {
 		parts = append(parts, collect.Count(undecided, "hash", "hashes")+" not proven")
 	}
@@ -313,11 +308,7 @@ func holds(p report.PullRequest, dir string) bool {
 
 // acceptedCount counts the findings that a baseline accepts.
 func acceptedCount(r report.Report) int {
-	n := 0
-	for _, m := range r.Modules {
-		n += len(m.Accepted)
-	}
-	return n
+	return collect.Sum(r.Modules, func(m report.Module) int { return len(m.Accepted) })
 }
 
 // SeverityCounts counts the findings by severity, and those that a baseline

@@ -600,11 +600,9 @@ func (r Report) Counts() verify.Counts {
 
 // Reaching counts the findings of at least this severity.
 func (r Report) Reaching(least problem.Severity) int {
-	n := 0
-	for _, m := range r.Modules {
-		n += collect.CountIf(m.Findings, func(f problem.Problem) bool { return f.Severity <= least })
-	}
-	return n
+	return collect.Sum(r.Modules, func(m Module) int {
+		return collect.CountIf(m.Findings, func(f problem.Problem) bool { return f.Severity <= least })
+	})
 }
 
 // Held are the held providers of the module, sorted by address.
