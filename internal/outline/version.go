@@ -53,13 +53,17 @@ func VersionsOf(r report.Report, d Vocabulary) VersionTable {
 	if r.Verb == verbs.Diff {
 		return VersionTable{}
 	}
-	newest, used := newestKnown(r), map[provider.Addr]int{}
+	newest, roots, used := newestKnown(r), map[provider.Addr]int{}, map[provider.Addr]map[provider.Version]int{}
 	for _, m := range r.Modules {
 		for _, u := range m.InUse {
-			used[u.Addr]++
+			if used[u.Addr] == nil {
+				used[u.Addr] = map[provider.Version]int{}
+			}
+			roots[u.Addr]++
+			used[u.Addr][u.Version]++
 		}
 	}
-	byUse := slices.SortedFunc(maps.Keys(used), func(a, b provider.Addr) int { return cmp.Or(used[b]-used[a], a.Compare(b)) })
+	byUse := slices.SortedFunc(maps.Keys(roots), func(a, b provider.Addr) int { return cmp.Or(roots[b]-roots[a], a.Compare(b)) })
 	columns := byUse[:min(len(byUse), mostColumns)]
 	t := VersionTable{More: len(byUse) - len(columns), Columns: collect.Mapped(columns, d.Called)}
 	for _, m := range r.Modules {
@@ -70,7 +74,7 @@ func VersionsOf(r report.Report, d Vocabulary) VersionTable {
 	slices.SortFunc(byUse, provider.Addr.Compare)
 	reasons := reasonsOf(r, d)
 	for _, a := range byUse {
-		t.Providers = append(t.Providers, sumOf(r, d, a, newest[a], reasons[a]))
+		t.Providers = append(t.Providers, sumOf(d, a, used[a], newest[a], reasons[a].List))
 	}
 	return t
 }
@@ -110,36 +114,24 @@ func cellsOf(m report.Module, columns []provider.Addr, newest map[provider.Addr]
 }
 
 // reasonsOf returns what blocks each provider, from all files.
-func reasonsOf(r report.Report, d Vocabulary) map[provider.Addr][]safe.Markdown {
-	all := map[provider.Addr]*collect.Set[safe.Markdown]{}
+func reasonsOf(r report.Report, d Vocabulary) map[provider.Addr]collect.Set[safe.Markdown] {
+	all := map[provider.Addr]collect.Set[safe.Markdown]{}
 	for _, m := range r.Modules {
 		for _, k := range m.Held() {
-			if all[k.Addr] == nil {
-				all[k.Addr] = &collect.Set[safe.Markdown]{}
-			}
-			all[k.Addr].Add(d.heldBy(k).WithoutDetails())
+			reasons := all[k.Addr]
+			reasons.Add(d.heldBy(k).WithoutDetails())
+			all[k.Addr] = reasons
 		}
 	}
-	reasons := map[provider.Addr][]safe.Markdown{}
-	for a, s := range all {
-		reasons[a] = s.List
-	}
-	return reasons
+	return all
 }
 
-func sumOf(r report.Report, d Vocabulary, a provider.Addr, newest provider.Version, held []safe.Markdown) versionSum {
-	times, behind := map[provider.Version]int{}, map[provider.Bump]int{}
-	for _, m := range r.Modules {
-		for _, u := range m.InUse {
-			if u.Addr == a {
-				times[u.Version]++
-				behind[provider.BumpBetween(u.Version, newest)]++
-			}
-		}
-	}
-	s := versionSum{Name: d.Name(a), Newest: d.Version(newest), Held: held}
+// sumOf sums up a provider. times says how many root modules use each version.
+func sumOf(d Vocabulary, a provider.Addr, times map[provider.Version]int, newest provider.Version, held []safe.Markdown) versionSum {
+	s, behind := versionSum{Name: d.Name(a), Newest: d.Version(newest), Held: held}, map[provider.Bump]int{}
 	for _, v := range slices.SortedFunc(maps.Keys(times), func(a, b provider.Version) int { return b.Compare(a) }) {
 		s.Used = append(s.Used, safe.Format("%s in %s", d.Version(v), safe.Count(times[v], "root module", "root modules")))
+		behind[provider.BumpBetween(v, newest)] += times[v]
 	}
 	s.Lag = Charted(
 		ChartPart{Label: "at the newest", Class: "good", N: behind[provider.BumpNone]},
