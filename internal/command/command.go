@@ -181,6 +181,11 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 	}
 }
 
+// refused is the error for words, settings or files that a command cannot take.
+func refused(message, hint string) error {
+	return &problem.Error{Problem: problem.Problem{Code: problem.CodeSettings, Message: message, Hint: hint}}
+}
+
 // complain prints the problems of an error with their places, and what to do next.
 func complain(w io.Writer, err error) { list(w, "relock:", diagnoses(err)) }
 

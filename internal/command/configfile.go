@@ -14,7 +14,6 @@ import (
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
@@ -313,16 +312,12 @@ func (g grounds) ownOfHead() (settings.File, error) {
 	}
 	files, ok := head.Files(g.fileNames())
 	if !ok {
-		return settings.File{}, &problem.Error{Problem: problem.Problem{
-			Code: problem.CodeSettings, Message: "the configuration file of HEAD could not be read: it is a link, or the clone lacks it",
-			Hint: "commit it as a file; a partial clone gets it with git checkout HEAD -- " + g.fileNames()[0],
-		}}
+		return settings.File{}, refused("the configuration file of HEAD could not be read: it is a link, or the clone lacks it",
+			"commit it as a file; a partial clone gets it with git checkout HEAD -- "+g.fileNames()[0])
 	}
 	own, err := settings.ReadFile(files, g.name)
 	if g.name != "" && errors.Is(err, fs.ErrNotExist) {
-		return settings.File{}, &problem.Error{Problem: problem.Problem{
-			Code: problem.CodeSettings, Message: "HEAD has no configuration file " + g.config, Hint: "commit it; --dry-run reads it from disk",
-		}}
+		return settings.File{}, refused("HEAD has no configuration file "+g.config, "commit it; --dry-run reads it from disk")
 	}
 	return own, err
 }
@@ -337,10 +332,8 @@ func fileOfSparse(root string) (settings.File, error) {
 	}
 	files, ok := head.Files(settings.FileNames)
 	if !ok {
-		return settings.File{}, &problem.Error{Problem: problem.Problem{
-			Code: problem.CodeSettings, Message: "it is not known whether the sparse checkout lacks a configuration file: HEAD could not be read",
-			Hint: scan.CheckOut(path.Dir(settings.FileNames[0])),
-		}}
+		return settings.File{}, refused("it is not known whether the sparse checkout lacks a configuration file: HEAD could not be read",
+			scan.CheckOut(path.Dir(settings.FileNames[0])))
 	}
 	return settings.ReadFile(files, "")
 }
@@ -387,10 +380,7 @@ func baseFiles(ctx context.Context, env Env, s settings.Settings, root, what str
 		if base == "" {
 			hint = "the event names no base; name a configuration file outside of the repository with --config"
 		}
-		return nil, &problem.Error{Problem: problem.Problem{
-			Code: problem.CodeSettings, Hint: hint,
-			Message: fmt.Sprintf("the %s is not read: that of a pull request's head decides nothing, and its base is not here", what),
-		}}
+		return nil, refused(fmt.Sprintf("the %s is not read: that of a pull request's head decides nothing, and its base is not here", what), hint)
 	}
 	err = withRepository(env, s, func(repo *github.Repository) error {
 		files, err = repo.Snapshot(ctx, base, func(name string) bool { return slices.Contains(names, name) })

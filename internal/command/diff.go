@@ -11,7 +11,6 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/modulelock"
-	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
@@ -68,10 +67,8 @@ docs/command-line.md says how to set up.`,
 // compare reports the difference of two files.
 func compare(env Env, args []string) (report.Report, error) {
 	if len(args) != 2 {
-		return report.Report{}, &problem.Error{Problem: problem.Problem{
-			Code: problem.CodeSettings, Message: fmt.Sprintf("diff compares two files, OLD and NEW; %d are given", len(args)),
-			Hint: "relock diff --git HEAD compares the lock files here with those that are committed",
-		}}
+		return report.Report{}, refused(fmt.Sprintf("diff compares two files, OLD and NEW; %d are given", len(args)),
+			"relock diff --git HEAD compares the lock files here with those that are committed")
 	}
 	return compareFiles(env, args[1], args[0], args[1])
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/typed"
 )
@@ -52,18 +51,14 @@ func noSuchCommand(cmd *cobra.Command, words []string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	d := problem.Problem{
-		Code:    problem.CodeSettings,
-		Message: fmt.Sprintf("unknown command %q for %q", words[0], cmd.CommandPath()),
-		Hint:    cmd.CommandPath() + " --help lists the commands",
-	}
+	hint := cmd.CommandPath() + " --help lists the commands"
 	if near := typed.Nearest(words[0], names); near != "" {
-		d.Hint = "did you mean " + cmd.CommandPath() + " " + near + "?"
+		hint = "did you mean " + cmd.CommandPath() + " " + near + "?"
 	}
 	if known := habitHint(cmd, words[0]); known != "" && !cmd.HasParent() {
-		d.Hint = known
+		hint = known
 	}
-	return &problem.Error{Problem: d}
+	return refused(fmt.Sprintf("unknown command %q for %q", words[0], cmd.CommandPath()), hint)
 }
 
 // unknownFlag says which flag was meant, which verbs have it, or what its value is. Behind a word that is
@@ -74,7 +69,7 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	}
 	var bare *pflag.ValueRequiredError
 	if errors.As(err, &bare) {
-		return &problem.Error{Problem: problem.Problem{Code: problem.CodeSettings, Message: err.Error(), Hint: "write " + written(bare.GetFlag())}}
+		return refused(err.Error(), "write "+written(bare.GetFlag()))
 	}
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
@@ -89,7 +84,7 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 		name, _, _ = strings.Cut(letters, "=")
 		flag = "-" + name
 	}
-	return &problem.Error{Problem: problem.Problem{Code: problem.CodeSettings, Message: "unknown flag: " + flag, Hint: flagHint(cmd, name)}}
+	return refused("unknown flag: "+flag, flagHint(cmd, name))
 }
 
 // flagHint says what to write in place of a flag that a command does not have.
@@ -133,14 +128,11 @@ func noWords(cmd *cobra.Command, words []string) error {
 	if len(words) == 0 {
 		return nil
 	}
-	d := problem.Problem{
-		Code: problem.CodeSettings, Message: fmt.Sprintf("%s takes flags alone, and no %q", cmd.CommandPath(), words[0]),
-		Hint: cmd.CommandPath() + " --help lists the flags",
-	}
+	hint := cmd.CommandPath() + " --help lists the flags"
 	if cmd.Flags().Lookup("config") != nil && (strings.HasSuffix(words[0], ".yml") || strings.HasSuffix(words[0], ".yaml")) {
-		d.Hint = "write --config " + words[0]
+		hint = "write --config " + words[0]
 	}
-	return &problem.Error{Problem: d}
+	return refused(fmt.Sprintf("%s takes flags alone, and no %q", cmd.CommandPath(), words[0]), hint)
 }
 
 // valueApart refuses a value that is a word of its own, if its flag needs an equals sign:
@@ -156,10 +148,8 @@ func valueApart(env Env, cmd *cobra.Command, words []string) error {
 		if _, err := os.Lstat(env.path(word)); err == nil || !slices.Contains(values, word) {
 			continue
 		}
-		return &problem.Error{Problem: problem.Problem{
-			Code: problem.CodeSettings, Message: fmt.Sprintf("%s %s: without an equals sign %s would be a file or a directory, which is not there", arg, word, word),
-			Hint: fmt.Sprintf("write %s=%s", arg, word),
-		}}
+		return refused(fmt.Sprintf("%s %s: without an equals sign %s would be a file or a directory, which is not there", arg, word, word),
+			fmt.Sprintf("write %s=%s", arg, word))
 	}
 	return nil
 }
