@@ -65,7 +65,7 @@ type Env struct {
 
 	// Found is as in run.Env.
 	Found func(roots int)
-	// Trail notes what is done on GitHub; nil: no caller asks for that.
+	// Trail notes what is done on GitHub; nil: no caller of Main asks for that.
 	Trail *Trail
 	// Dial is as in transport.Options.
 	Dial func(ctx context.Context, network, hostport string) (net.Conn, error)
@@ -91,6 +91,9 @@ type Env struct {
 func Main(ctx context.Context, env Env) int {
 	if rt := action.New(env.Getenv, env.Stderr); rt.Enabled() {
 		env.mask = rt.Mask // a verb may print its result to standard output
+	}
+	if env.Trail == nil {
+		env.Trail = &Trail{}
 	}
 	env.commits = &memo.Memo[string, github.Commit]{}
 	cmd, err := rootCommand(env).ExecuteContextC(ctx)
@@ -135,9 +138,11 @@ It never runs terraform, tofu, a provider, or code of the repository it reads.`,
 	}
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
+	for _, v := range onRootModules {
+		root.AddCommand(verbCommand(env, v.verb, v.short, v.long))
+	}
 	root.AddCommand(
-		scanCommand(env), whyCommand(env), upgradeCommand(env), lockCommand(env), checkCommand(env), verifyCommand(env), diffCommand(env),
-		mergeDriverCommand(env), prCommand(env), commentCommand(env), setupCommand(env), configCommand(env),
+		whyCommand(env), diffCommand(env), mergeDriverCommand(env), commentCommand(env), setupCommand(env), configCommand(env),
 		actionCommand(env), versionCommand(env),
 	)
 	root.SetHelpCommand(helpCommand(root))

@@ -251,8 +251,8 @@ func releaseOf(ctx context.Context, env Env, s settings.Settings) setup.OwnRelea
 	if !env.Build.released() {
 		if built.Commit == "" {
 			warn(env, []problem.Problem{{
-				Code: problem.CodeSettings, Severity: problem.SeverityWarning, Message: "nothing says which commit of relock this build is: the workflows name the newest release, v1",
-				Hint: "use a build whose commit relock version prints, or write relock-dev/relock@COMMIT into the workflows",
+				Message: "nothing says which commit of relock this build is: the workflows name the newest release, v1",
+				Hint:    "use a build whose commit relock version prints, or write relock-dev/relock@COMMIT into the workflows",
 			}})
 		}
 		return built
@@ -261,8 +261,8 @@ func releaseOf(ctx context.Context, env Env, s settings.Settings) setup.OwnRelea
 	switch {
 	case err != nil:
 		warn(env, []problem.Problem{{
-			Code: problem.Of(err).Code, Severity: problem.SeverityWarning, Message: fmt.Sprintf("the workflows name relock by the tag v%s and not by its commit: %v", version, err),
-			Hint: "a tag can be moved; Dependabot and Renovate can replace it by its commit",
+			Message: fmt.Sprintf("the workflows name relock by the tag v%s and not by its commit: %v", version, err),
+			Hint:    "a tag can be moved; Dependabot and Renovate can replace it by its commit",
 		}})
 	case commit == "":
 		named := "the newest one, v1"
@@ -270,7 +270,7 @@ func releaseOf(ctx context.Context, env Env, s settings.Settings) setup.OwnRelea
 			named = "the commit of this build"
 		}
 		warn(env, []problem.Problem{{
-			Code: problem.CodeSettings, Severity: problem.SeverityWarning, Message: fmt.Sprintf("relock has no release v%s: the workflows name %s", version, named),
+			Message: fmt.Sprintf("relock has no release v%s: the workflows name %s", version, named),
 		}})
 		return built
 	}

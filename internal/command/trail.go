@@ -8,7 +8,6 @@ import (
 )
 
 // Trail is what main must know to end a run early. Its methods are safe for concurrent use.
-// Those of a nil Trail do nothing.
 type Trail struct {
 	mu     sync.Mutex
 	github bool
@@ -17,9 +16,6 @@ type Trail struct {
 
 // OnGitHub reports whether the run may write to GitHub, which takes longer than to a disk.
 func (t *Trail) OnGitHub() bool {
-	if t == nil {
-		return false
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.github
@@ -28,9 +24,6 @@ func (t *Trail) OnGitHub() bool {
 // Done are sentences on what was done on GitHub so far, without full stops. They are safe
 // to print.
 func (t *Trail) Done() []string {
-	if t == nil {
-		return nil
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.done)
@@ -38,17 +31,13 @@ func (t *Trail) Done() []string {
 
 // willWrite notes that the run may write to GitHub.
 func (t *Trail) willWrite() {
-	if t != nil {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.github = true
-	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.github = true
 }
 
 func (t *Trail) add(done string) {
-	if t != nil {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.done = append(t.done, safe.Plain(done))
-	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.done = append(t.done, safe.Plain(done))
 }

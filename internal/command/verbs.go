@@ -22,11 +22,40 @@ import (
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
-func scanCommand(env Env) *cobra.Command {
-	return verbCommand(env, verbs.Scan, "Show root modules and where each constraint comes from",
+// onRootModules are the verbs that take root modules, with what help says of them.
+var onRootModules = []struct {
+	verb        verbs.Verb
+	short, long string
+}{
+	{verbs.Scan, "Show root modules and where each constraint comes from",
 		`scan finds root modules and follows their local modules. For each provider it
 shows the merged constraints and the place that decides them; with --why every
-place.`)
+place.`},
+	{verbs.Upgrade, "Write the newest allowed versions and complete hashes",
+		`upgrade selects for each provider the newest version that the whole module tree
+allows, as "terraform init -upgrade" does, and records the hashes of all wanted
+platforms, as "terraform providers lock" does.`},
+	{verbs.Lock, "Complete hashes, versions kept",
+		`lock keeps the versions that are locked and completes the hashes for all wanted
+platforms, as "terraform providers lock" does.`},
+	{verbs.Check, "Say whether upgrade would change something; write nothing",
+		`check writes nothing. It ends with status 4 if a lock file holds a hash that
+belongs to no package of its release, and with status 3 if upgrade (with --lock:
+lock) would change a lock file. With --touched it looks only at root modules that
+differ from a revision.`},
+	{verbs.Verify, "Prove or refute every hash of the lock files; write nothing",
+		`verify says of every hash what proves it: the signed checksum list of its
+release, a package that was hashed now or by an earlier run, a mirror, or a
+registry's word. A hash that nothing proves is an error. It ends with status 4 if
+a finding is as severe as --fail-on says.`},
+	{verbs.PR, "Propose upgrades as a pull request",
+		`pr upgrades the lock files of a checkout and proposes them as one pull request,
+or updates the one that is open. The repository is GITHUB_REPOSITORY, else the one
+on GitHub that the remotes of the clone name, and GITHUB_TOKEN must be allowed to
+write contents and pull requests.
+
+With --dry-run it writes nothing and shows what it would propose: with --format
+markdown the texts, too. For a public repository that takes no token.`},
 }
 
 // whyCommand takes a provider before directories, as the comment does.
@@ -52,46 +81,6 @@ that holds the provider.` + directories,
 	}
 	addFlags(cmd, verbs.Why)
 	return cmd
-}
-
-func upgradeCommand(env Env) *cobra.Command {
-	return verbCommand(env, verbs.Upgrade, "Write the newest allowed versions and complete hashes",
-		`upgrade selects for each provider the newest version that the whole module tree
-allows, as "terraform init -upgrade" does, and records the hashes of all wanted
-platforms, as "terraform providers lock" does.`)
-}
-
-func lockCommand(env Env) *cobra.Command {
-	return verbCommand(env, verbs.Lock, "Complete hashes, versions kept",
-		`lock keeps the versions that are locked and completes the hashes for all wanted
-platforms, as "terraform providers lock" does.`)
-}
-
-func checkCommand(env Env) *cobra.Command {
-	return verbCommand(env, verbs.Check, "Say whether upgrade would change something; write nothing",
-		`check writes nothing. It ends with status 4 if a lock file holds a hash that
-belongs to no package of its release, and with status 3 if upgrade (with --lock:
-lock) would change a lock file. With --touched it looks only at root modules that
-differ from a revision.`)
-}
-
-func verifyCommand(env Env) *cobra.Command {
-	return verbCommand(env, verbs.Verify, "Prove or refute every hash of the lock files; write nothing",
-		`verify says of every hash what proves it: the signed checksum list of its
-release, a package that was hashed now or by an earlier run, a mirror, or a
-registry's word. A hash that nothing proves is an error. It ends with status 4 if
-a finding is as severe as --fail-on says.`)
-}
-
-func prCommand(env Env) *cobra.Command {
-	return verbCommand(env, verbs.PR, "Propose upgrades as a pull request",
-		`pr upgrades the lock files of a checkout and proposes them as one pull request,
-or updates the one that is open. The repository is GITHUB_REPOSITORY, else the one
-on GitHub that the remotes of the clone name, and GITHUB_TOKEN must be allowed to
-write contents and pull requests.
-
-With --dry-run it writes nothing and shows what it would propose: with --format
-markdown the texts, too. For a public repository that takes no token.`)
 }
 
 // directories explains the arguments of every verb that takes root modules.
