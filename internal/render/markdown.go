@@ -209,29 +209,33 @@ func lockedPart(o outline.Outline, noun safe.Markdown) part {
 
 // tablePart is a part with a table. A column without content is left out.
 func tablePart(p part, columns []safe.Markdown, rows [][]safe.Markdown) part {
-	used := make([]bool, len(columns))
-	for _, row := range rows {
-		for i, cell := range row {
-			used[i] = used[i] || !cell.Empty()
-		}
-	}
-	rule := slices.Repeat([]safe.Markdown{safe.Const("---")}, len(columns))
-	p.head = safe.Join("", p.head, tableRow(used, columns), tableRow(used, rule))
-	for _, row := range rows {
-		p.add(tableRow(used, row))
+	lines := filled(columns, rows, safe.Markdown{})
+	rule := slices.Repeat([]safe.Markdown{safe.Const("---")}, len(lines[0]))
+	p.head = safe.Join("", p.head, tableRow(lines[0]), tableRow(rule))
+	for _, line := range lines[1:] {
+		p.add(tableRow(line))
 	}
 	return p
 }
 
-// tableRow joins the cells of the columns that have content.
-func tableRow(used []bool, cells []safe.Markdown) safe.Markdown {
-	var row []safe.Markdown
-	for i, c := range cells {
-		if used[i] {
-			row = append(row, c)
+// filled returns the headings and the rows of a table, without the columns that are
+// empty in every row.
+func filled[T comparable](headings []T, rows [][]T, empty T) [][]T {
+	all := slices.Concat([][]T{headings}, rows)
+	kept := make([][]T, len(all))
+	for column := range headings {
+		if !slices.ContainsFunc(rows, func(row []T) bool { return row[column] != empty }) {
+			continue
+		}
+		for i, line := range all {
+			kept[i] = append(kept[i], line[column])
 		}
 	}
-	return safe.Format("| %s |\n", safe.Join(" | ", row...))
+	return kept
+}
+
+func tableRow(cells []safe.Markdown) safe.Markdown {
+	return safe.Format("| %s |\n", safe.Join(" | ", cells...))
 }
 
 func reviewPart(o outline.Outline) part {

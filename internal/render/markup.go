@@ -73,21 +73,12 @@ func pageSection(id, title, content markup) markup {
 // table can be sorted. It has a column for each heading, except for columns
 // without content. The filter of the page shows and hides its rows.
 func table(label, class markup, headings []markup, rows [][]markup) markup {
-	used := make([]bool, len(headings))
-	for _, row := range rows {
-		for i, cell := range row {
-			used[i] = used[i] || cell != emptyCell
-		}
-	}
-	kept := func(cells []markup) (all markup) {
-		for i, c := range cells {
-			all += onlyIf(used[i], c)
-		}
-		return all
-	}
+	lines := filled(headings, rows, emptyCell)
 	return "\n" + `<div class="scroll" tabindex="0" role="region" aria-label="` + label + `"><table class="` + class + `">` +
-		"\n<thead><tr>" + kept(collect.Mapped(headings, func(h markup) markup { return `<th scope="col">` + h + `</th>` })) + "</tr></thead>\n<tbody>" +
-		markupOf(rows, func(row []markup) markup { return "\n<tr class=\"row\">" + kept(row) + `</tr>` }) + "\n</tbody></table></div>"
+		"\n<thead><tr>" + markupOf(lines[0], func(h markup) markup { return `<th scope="col">` + h + `</th>` }) + "</tr></thead>\n<tbody>" +
+		markupOf(lines[1:], func(row []markup) markup {
+			return "\n<tr class=\"row\">" + markupOf(row, func(cell markup) markup { return cell }) + `</tr>`
+		}) + "\n</tbody></table></div>"
 }
 
 func td(m markup) markup { return `<td>` + m + `</td>` }
