@@ -51,17 +51,9 @@ type event struct {
 	pull   bool   // the change is that of a pull request
 }
 
-// askOnDisk makes the ask of scan, why, upgrade or lock for directories.
-func askOnDisk(env Env, m run.Means, verb verbs.Verb, dirs []string) run.Ask {
-	switch verb {
-	case verbs.Why:
-		return run.ToExplain(m, env.checkout(), dirs)
-	case verbs.Upgrade:
-		return run.ToUpgrade(m, env.checkout(), dirs)
-	case verbs.Lock:
-		return run.ToLock(m, env.checkout(), dirs)
-	}
-	return run.ToScan(m, env.checkout(), dirs)
+// asksOnDisk make the asks of the verbs that need no more than directories.
+var asksOnDisk = map[verbs.Verb]func(run.Means, run.Checkout, []string) run.Ask{
+	verbs.Scan: run.ToScan, verbs.Why: run.ToExplain, verbs.Upgrade: run.ToUpgrade, verbs.Lock: run.ToLock,
 }
 
 // carryOutCheck runs the verb check. The settings say whether newer versions count, or only

@@ -131,7 +131,7 @@ func carryOut(ctx context.Context, env Env, from settings.Sources, s settings.Se
 	case verbs.Check:
 		return carryOutCheck(ctx, env, env.meansOf(from, s, footer), dirs, e)
 	}
-	ask := askOnDisk(env, env.meansOf(from, s, footer), verb, dirs)
+	ask := asksOnDisk[verb](env.meansOf(from, s, footer), env.checkout(), dirs)
 	r, err := during(env, ask, func(session *run.Session) (report.Report, error) { return run.Run(ctx, session, ask) })
 	r.Diagnostics = append(r.Diagnostics, s.Notices...)
 	return r, err
