@@ -34,7 +34,7 @@ func GlanceOf(r report.Report) Glance {
 		return collect.Those(r.PullRequests, func(p report.PullRequest) bool { return p.Waiting != nil && p.Waiting.For == what })
 	}
 	g := Glance{Words: d, Room: waiting("room"), Later: waiting("run"), Closed: waiting("person"), Held: heldBack(r, d)}
-	for _, c := range reviewOf(r, d, false) {
+	for _, c := range reviewOf(r, d) {
 		if slices.Contains(glanced, c.Concern) {
 			g.Review = append(g.Review, lasting(c))
 		}

@@ -46,16 +46,10 @@ type Outline struct {
 }
 
 // Of returns the outline of a report for people.
-func Of(r report.Report) Outline { return outlineOf(r, false) }
-
-// WithFindingsApart is Of without the findings of verified lock files. It is for
-// printers that have a separate table of findings.
-func WithFindingsApart(r report.Report) Outline { return outlineOf(r, true) }
-
-func outlineOf(r report.Report, findingsApart bool) Outline {
+func Of(r report.Report) Outline {
 	d := VocabularyOf(r)
 	common := commonChanges(r, d)
-	review := reviewOf(r, d, findingsApart)
+	review := reviewOf(r, d)
 	return Outline{
 		Words: d, Headline: headline(r), Closing: closing(r), Next: StepOf(r), Tally: tallyOf(review),
 		Told: told(r), Changed: collect.CountIf(r.Modules, hasChanges),

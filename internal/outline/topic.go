@@ -250,7 +250,7 @@ func TopicsOf(problems []problem.Problem) []*Topic {
 }
 
 // reviewOf collects what needs a reviewer.
-func reviewOf(r report.Report, d Vocabulary, findingsApart bool) []*Topic {
+func reviewOf(r report.Report, d Vocabulary) []*Topic {
 	all := causesIn(d)
 	for _, p := range r.Diagnostics {
 		all.diagnostic(p, "")
@@ -263,10 +263,8 @@ func reviewOf(r report.Report, d Vocabulary, findingsApart bool) []*Topic {
 			m.Diagnostics = collect.Mapped(m.Diagnostics, withoutStep)
 		}
 		all.problems(m, dir)
-		if m.Verified == nil || !findingsApart {
-			for _, f := range findings[i] {
-				all.finding(f, dir)
-			}
+		for _, f := range findings[i] {
+			all.finding(f, dir)
 		}
 		for _, c := range m.Changes {
 			all.change(c, dir)

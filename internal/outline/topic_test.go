@@ -25,7 +25,7 @@ func TestFindingsHaveTheirConcern(t *testing.T) {
 		problem.CodeTamperedBoth:    ConcernRule,
 	} {
 		r := report.Report{Modules: []report.Module{{Findings: []problem.Problem{{Code: code, Message: "it is refused"}}}}}
-		topics := reviewOf(r, Vocabulary{}, true)
+		topics := reviewOf(r, Vocabulary{})
 		if len(topics) != 1 || topics[0].Concern != want {
 			t.Errorf("the concern of %s is %+v, want %q", code, topics, want)
 		}
@@ -63,7 +63,7 @@ func TestFailedRootModulesAreNamed(t *testing.T) {
 		r := report.Report{Modules: collect.Mapped(tt.dirs, func(dir string) report.Module {
 			return report.Module{Dir: dir, Diagnostics: []problem.Problem{{Severity: tt.severity, Message: "it is so"}}}
 		})}
-		topics := reviewOf(r, Vocabulary{}, true)
+		topics := reviewOf(r, Vocabulary{})
 		if len(topics) != 1 || topics[0].Where(Vocabulary{}).Plain() != tt.want {
 			t.Errorf("the root modules of %+v, want %q", topics, tt.want)
 		}

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/collect"
@@ -29,7 +30,10 @@ func HTML(w io.Writer, r report.Report) error {
 }
 
 func pageOf(r report.Report) markup {
-	o := outline.WithFindingsApart(r)
+	o := outline.Of(r)
+	if r.Verb == verbs.Verify { // the page has a table of findings
+		o.Review = slices.DeleteFunc(o.Review, func(c *outline.Topic) bool { return c.Finding })
+	}
 	headline := o.Headline.Plain()
 	if r.Verb == verbs.Comment {
 		headline = "The answer to a comment"
