@@ -70,6 +70,7 @@ var hostileInputs = []hostile{
 	{name: "lock file of modules of as many comments as fit", files: file(".modules.lock.hcl", repeat("#"+strings.Repeat("x", 50)+"\n", parsed/2)), args: diffModules, says: "no differences"},
 	{name: "lock file of modules with an error in each line", files: file(".modules.lock.hcl", numbered("module \"a\" \"%d\" {}\n", parsed/12)), args: diffModules, says: "further errors from here on are not listed"},
 	{name: "lock file of modules with a hash of 7 MB", files: file(".modules.lock.hcl", text("module \"oci://a/b\" \"\" {\n hash=\"", repeat("a", 7_000_000), "\"\n}\n")), args: diffModules, says: "must not take more than 8192 bytes"},
+	{name: "lock file of modules with a label of 7 MB", files: file(".modules.lock.hcl", text("module \"oci://a/", repeat("a", 7_000_000), "\" \"\" {}\n")), args: diffModules, says: "must not take more than 8192 bytes"},
 	{name: "lock files of modules that disagree about as many entries as fit", files: func() map[string][]byte {
 		return map[string][]byte{"base": lockedModules("a", parsed/30)(), "ours": lockedModules("b", parsed/30)(), "theirs": lockedModules("c", parsed/30)()}
 	}, args: []string{"merge-driver", "base", "ours", "theirs", ".modules.lock.hcl"}, says: "is left with a merge conflict", worst: true},

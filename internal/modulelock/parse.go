@@ -16,6 +16,7 @@ import (
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/staticeval"
 )
 
 var fileSchema = &hcl.BodySchema{
@@ -91,6 +92,10 @@ func (p *parser) file(body *hclsyntax.Body) {
 
 func (p *parser) entry(block *hclsyntax.Block) {
 	e := Entry{Key: Key{block.Labels[0], block.Labels[1]}, line: block.TypeRange.Start.Line}
+	if len(e.Address)+len(e.Version) > staticeval.MaxConstant {
+		p.invalid(block.LabelRanges[0], "", "the labels must not take more than %d bytes", staticeval.MaxConstant)
+		return
+	}
 	addr, wrong := address(e.Address)
 	if wrong != "" {
 		p.invalid(block.LabelRanges[0], "", "invalid module package address: %s", wrong)

@@ -126,6 +126,14 @@ func TestParseRefusesLargeFiles(t *testing.T) {
 	}
 }
 
+func TestParseRefusesLongLabels(t *testing.T) {
+	t.Parallel()
+	_, diags := Parse(fmt.Appendf(nil, "\nmodule \"git::https://example.com/a\" %q {\n  hash = %q\n}\n", strings.Repeat("a", 8<<10), commit), Name)
+	if len(diags) != 1 || diags[0].Place.Line != 2 || len(diags[0].Message) > 100 {
+		t.Errorf("Parse finds %s, want one short error in line 2", listing(diags))
+	}
+}
+
 func TestParseAcceptsWindowsText(t *testing.T) {
 	t.Parallel()
 	want := &File{Entries: []Entry{{Key: Key{"https://example.com/a.zip", ""}, Hash: "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="}}}
