@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -21,7 +22,8 @@ import (
 
 // cache keeps packages in a directory of the operator's, one file for each key: a tar
 // archive of the kept files. A key determines the content: it is the package's ID, or its
-// h1. A damaged file counts as missing. The cache has no secrets,
+// h1. It also remembers which commits were reachable. A damaged file counts as missing. The
+// cache has no secrets,
 // and its packages are trusted no more than their sources. But anyone who can write to the
 // directory decides what the modules say.
 type cache struct {
@@ -49,11 +51,42 @@ func fileName(key string, extensions []string) string {
 	return hex.EncodeToString(sum[:]) + ".tar.gz"
 }
 
-// isPackage reports whether a name has the form of fileName's.
-func isPackage(name string) bool {
+// isCached reports whether a name has the form of the cache's files.
+func isCached(name string) bool {
 	sum, archive := strings.CutSuffix(name, ".tar.gz")
+	sum, mark := strings.CutSuffix(sum, reachableMark)
 	decoded, err := hex.DecodeString(sum)
-	return archive && err == nil && len(decoded) == sha256.Size && sum == strings.ToLower(sum)
+	return archive != mark && err == nil && len(decoded) == sha256.Size && sum == strings.ToLower(sum)
+}
+
+// reachableMark is the end of the name of an empty file, which says that a branch or a tag
+// of a repository had a commit. The package alone does not say so: the commit of a submodule
+// may be on none.
+const reachableMark = ".reachable"
+
+// reachable reports whether a commit was reachable in an earlier run, by gitID.
+func (c *cache) reachable(id string) bool {
+	if c.dir == "" {
+		return false
+	}
+	info, err := os.Lstat(c.mark(id))
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	file.Touch(c.mark(id))
+	return true
+}
+
+// setReachable notes that a commit is reachable. A failure costs a later run its questions.
+func (c *cache) setReachable(id string) {
+	if c.dir != "" && !c.reachable(id) {
+		_ = file.Replace(c.mark(id), nil, file.Options{Parents: 0o755})
+	}
+}
+
+func (c *cache) mark(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return filepath.Join(c.dir, hex.EncodeToString(sum[:])+reachableMark)
 }
 
 // load returns the package with a key, which becomes its ID. It has the hash that was known
@@ -103,7 +136,7 @@ func (c *cache) save(p contents, key string) contents {
 		c.log.Warn("the cache of modules cannot be written", "reason", err)
 		return p
 	}
-	c.pruned.Do(func() { file.Prune(c.dir, isPackage, keptFor, keptSize) })
+	c.pruned.Do(func() { file.Prune(c.dir, isCached, keptFor, keptSize) })
 	return p
 }
 

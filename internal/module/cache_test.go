@@ -23,6 +23,20 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
+// cached are the packages in a cache, and the marks of reachable commits.
+func cached(t *testing.T, dir string) (packages, marks []string) {
+	t.Helper()
+	for _, name := range names(t, os.DirFS(dir)) {
+		switch filepath.Ext(name) {
+		case ".gz":
+			packages = append(packages, name)
+		case reachableMark:
+			marks = append(marks, name)
+		}
+	}
+	return packages, marks
+}
+
 func TestCacheKeepsCommits(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -60,9 +74,8 @@ func TestCacheKeepsCommits(t *testing.T) {
 	if asked.Load() == 0 || third.Packages() != 0 {
 		t.Errorf("a tag took %d requests and %d packages", asked.Load(), third.Packages())
 	}
-	entries, err := os.ReadDir(cache)
-	if err != nil || len(entries) != 1 || !strings.HasSuffix(entries[0].Name(), ".tar.gz") {
-		t.Errorf("cache holds %v, %v; want one file", entries, err)
+	if packages, marks := cached(t, cache); len(packages) != 1 || len(marks) != 1 {
+		t.Errorf("cache holds %v and %v; want one package, and that its commit is reachable", packages, marks)
 	}
 }
 
@@ -115,11 +128,11 @@ func TestCacheIsNoObstacle(t *testing.T) {
 
 	good := t.TempDir()
 	fetch(t, newClient(t, Options{AllowLocal: true, Cache: good}), source)
-	entries, err := os.ReadDir(good)
-	if err != nil || len(entries) != 1 {
-		t.Fatalf("cache holds %v, %v", entries, err)
+	packages, _ := cached(t, good)
+	if len(packages) != 1 {
+		t.Fatalf("cache holds %v", packages)
 	}
-	name := filepath.Join(good, entries[0].Name())
+	name := filepath.Join(good, packages[0])
 	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -178,8 +191,8 @@ func TestCacheKeepsNoHalfPackages(t *testing.T) {
 	source := "git::file://" + dir + "/r.git?ref=" + ids[0]
 	fetch(t, c, source)
 	failing(t, c, source[:strings.Index(source, "?")]+"//m?ref="+ids[0], problem.CodeUnreadModule)
-	if entries, err := os.ReadDir(cache); err != nil || len(entries) != 0 {
-		t.Errorf("cache holds %v, %v; want nothing", entries, err)
+	if packages, _ := cached(t, cache); len(packages) != 0 {
+		t.Errorf("cache holds %v, want nothing", packages)
 	}
 }
 
@@ -201,10 +214,11 @@ func TestCacheForgetsWhatNobodyUses(t *testing.T) {
 		return name
 	}
 	fetch(t, newClient(t, Options{AllowLocal: true, Cache: cache}), source+ids[0])
-	used := age(names(t, os.DirFS(cache))[0])
-	unused := strings.Repeat("0123456789abcdef", 4) + ".tar.gz"
-	own := []string{"README", "backup.tar.gz", strings.ToUpper(unused), used + ".part"}
-	for _, name := range append(own, unused) {
+	packages, marks := cached(t, cache)
+	used, usedMark := age(packages[0]), age(marks[0])
+	unused, unusedMark := strings.Repeat("0123456789abcdef", 4)+".tar.gz", strings.Repeat("0123456789abcdef", 4)+".reachable"
+	own := []string{"README", "backup.tar.gz", strings.ToUpper(unused), used + ".part", "x.reachable", unusedMark + ".tar.gz"}
+	for _, name := range append(own, unused, unusedMark) {
 		writeFile(t, filepath.Join(cache, name), "x", 0o600)
 		age(name)
 	}
@@ -216,12 +230,12 @@ func TestCacheForgetsWhatNobodyUses(t *testing.T) {
 	}
 	fetch(t, c, source+ids[1])
 	got := names(t, os.DirFS(cache))
-	for _, name := range append(own, used) {
+	for _, name := range append(own, used, usedMark) {
 		if !slices.Contains(got, name) {
 			t.Errorf("%s has gone", name)
 		}
 	}
-	if slices.Contains(got, unused) || len(got) != len(own)+2 {
-		t.Errorf("the cache holds %q, want it without %s", got, unused)
+	if slices.Contains(got, unused) || slices.Contains(got, unusedMark) || len(got) != len(own)+4 {
+		t.Errorf("the cache holds %q, want it without %s and %s", got, unused, unusedMark)
 	}
 }

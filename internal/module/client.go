@@ -111,6 +111,8 @@ type Client struct {
 	archives  memo.Memo[string, contents] // of the cache, by h1; without fs if it has none
 	parts     memo.Memo[string, contents] // parts of packages, by ID
 	tags      memo.Memo[string, []string] // tags of git repositories, by package address
+	// references are what refs of git name now, by package address.
+	references memo.Memo[string, scan.Reference]
 }
 
 var _ scan.Source = (*Client)(nil)
@@ -128,7 +130,7 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 	m := means{opts, t, &cache{dir: opts.Cache, log: opts.Log}, &memo.Memo[string, netip.Addr]{ForgetErrors: true}}
 	c := &Client{
 		means: m, tools: map[provider.ToolName]toolConfig{}, slots: semaphore.NewWeighted(int64(cmp.Or(opts.Jobs, DefaultJobs))),
-		gits: gits{m}, web: web{m, readNetrc(opts.Env)}, stores: stores{m, publicClouds},
+		gits: gits{m, &memo.Memo[gitQuestion, commits]{}, &memo.Memo[gitQuestion, commits]{}}, web: web{m, readNetrc(opts.Env)}, stores: stores{m, publicClouds},
 	}
 	c.registries = registries{transport: t, tools: c.tools}
 	for _, tool := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
@@ -144,14 +146,16 @@ func (c *Client) Packages() int { return int(c.cache.fetched.Load()) }
 
 // contents is a fetched package.
 type contents struct {
-	fs   fs.FS
-	id   string
-	hash string // as in scan.Package
+	fs        fs.FS
+	id        string
+	hash      string         // as in scan.Package
+	reference scan.Reference // of a git source
 }
 
 // Fetch implements scan.Source. Errors are *problem.Error: CodeUnreadModule,
 // CodeInvalidConfig for an invalid address, CodeNoVersion, CodeNoService, CodeUnauthorized,
-// CodeUnreachable, CodeBadAnswer, CodeBadChecksum, CodeModuleMoved or CodeCancelled.
+// CodeUnreachable, CodeBadAnswer, CodeBadChecksum, CodeModuleMoved,
+// CodeModuleForeign or CodeCancelled.
 func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) (scan.Package, error) {
 	if c.opts.Fetching != nil {
 		c.opts.Fetching(moduleaddr.Shown(call.Source))
@@ -292,7 +296,7 @@ func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, at location
 		}
 	}
 	dir, err := findDir(p.fs, subdir)
-	return scan.Package{FS: p.fs, Dir: dir, ID: p.id, Hash: p.hash}, err
+	return scan.Package{FS: p.fs, Dir: dir, ID: p.id, Hash: p.hash, Reference: p.reference}, err
 }
 
 // whole is the package at a location, with the content that the call is pinned to. An
@@ -326,7 +330,7 @@ func (c *Client) part(ctx context.Context, p contents, dir string) (contents, er
 		return p, err
 	}
 	id := p.id + "//" + dir
-	return c.parts.Do(ctx, id, func() (contents, error) {
+	part, err := c.parts.Do(ctx, id, func() (contents, error) {
 		if t, ok := p.fs.(*filetree.Tree); ok {
 			below, err := filetree.Below(t, dir)
 			return contents{fs: below, id: id, hash: p.hash}, err
@@ -334,6 +338,8 @@ func (c *Client) part(ctx context.Context, p contents, dir string) (contents, er
 		sub, err := fs.Sub(p.fs, dir)
 		return contents{fs: sub, id: id, hash: p.hash}, err
 	})
+	part.reference = p.reference
+	return part, err
 }
 
 // get fetches a package from an address that is no reference to another one.

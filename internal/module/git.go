@@ -7,7 +7,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/moduleaddr"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/transport"
 )
 
 // gitSchemes are the supported transports of git. relock and git refuse all others, such as
@@ -23,15 +27,35 @@ type gitRemote struct {
 	from  *url.URL // the server that referred to it
 }
 
+// gitQuestion identifies a remote for memos. With other credentials, or if another server
+// named it, the answer may differ.
+type gitQuestion struct{ url, key, referrer string }
+
+func (r gitRemote) question() gitQuestion {
+	q := gitQuestion{url: r.url.String(), key: string(r.key)}
+	if r.from != nil {
+		q.referrer = transport.HostPort(r.from)
+	}
+	return q
+}
+
 // reference names a commit of a repository.
 type reference struct {
 	name    string // a branch, a tag, a commit or any other revision of git; "" is the default branch
 	shallow bool   // a depth was given: only a branch or a tag is allowed
 }
 
+// commit returns the commit that the reference names by its whole ID, if it does.
+func (r reference) commit() (scan.Reference, bool) {
+	return scan.Reference{Kind: scan.RefCommit, Commit: r.name}, fullCommit.MatchString(r.name) && !r.shallow
+}
+
 // gits fetches from git repositories. It checks nothing out: no hook, filter or attribute
 // of a repository has any effect.
-type gits struct{ means }
+type gits struct {
+	means
+	tips, histories *memo.Memo[gitQuestion, commits] // of remotes that are asked for a commit
+}
 
 // named reads the repository and the reference from a package address, and refuses a
 // repository that must not be asked. go-getter removes its own arguments from the URL
@@ -68,35 +92,65 @@ func (g *gits) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (
 	if err != nil {
 		return contents{}, err
 	}
-	if fullCommit.MatchString(ref.name) && !ref.shallow {
-		if p, ok := g.saved(r.url, ref.name); ok {
+	named, known := ref.commit()
+	if known {
+		if err := g.prove(ctx, r, named.Commit); err != nil {
+			return contents{}, err
+		}
+		if p, ok := g.saved(r.url, named.Commit); ok {
+			p.reference = named
 			return p, nil
 		}
 	}
-	repository, err := openRepository(ctx, g, r)
-	if err != nil {
-		return contents{}, err
+	return inRepository(ctx, g, r, func(repository *gitRepository) (contents, error) {
+		if !known {
+			named, err = repository.resolve(ctx, ref)
+			if err != nil {
+				return contents{}, err
+			}
+			g.cache.setReachable(gitID(r.url, named.Commit))
+		}
+		p, err := g.commit(ctx, repository, named.Commit, 0)
+		p.reference = named
+		return p, err
+	})
+}
+
+// prove returns an error for a commit that no branch and no tag has. The tools clone
+// branches and tags, and so find no other commit [case commit-of-a-pull]. But a server may
+// send any commit that it has, and a host such as GitHub has those of forks and of pull
+// requests in one place.
+func (g *gits) prove(ctx context.Context, r gitRemote, commit string) error {
+	if g.cache.reachable(gitID(r.url, commit)) {
+		return nil
 	}
-	defer repository.close()
-	commit, err := repository.resolve(ctx, ref)
-	if err != nil {
-		return contents{}, err
+	found, err := g.tips.Do(ctx, r.question(), func() (commits, error) {
+		return inRepository(ctx, g, r, func(repository *gitRepository) (commits, error) { return repository.tips(ctx) })
+	})
+	if err == nil && !found.has(commit) {
+		found, err = g.histories.Do(ctx, r.question(), func() (commits, error) {
+			return inRepository(ctx, g, r, func(repository *gitRepository) (commits, error) { return repository.history(ctx) })
+		})
 	}
-	return g.commit(ctx, repository, commit, 0)
+	switch {
+	case err != nil:
+		return err
+	case !found.has(commit):
+		return &problem.Error{Problem: problem.Problem{
+			Code:    problem.CodeModuleForeign,
+			Message: "no branch and no tag of the git repository has the commit " + commit,
+			Hint:    "name a commit of one of its branches or tags: this one may be that of a fork or of a pull request",
+		}}
+	}
+	g.cache.setReachable(gitID(r.url, commit))
+	return nil
 }
 
 // tags are a repository's tags with a prefix.
-func (g *gits) tags(ctx context.Context, a moduleaddr.Package, prefix string) ([]string, error) {
-	r, _, err := g.named(ctx, a, nil)
-	if err != nil {
-		return nil, err
-	}
-	repository, err := openRepository(ctx, g, r)
-	if err != nil {
-		return nil, err
-	}
-	defer repository.close()
-	out, err := repository.run(ctx, nil, "ls-remote", "--tags", "--refs", "origin", "refs/tags/"+prefix+"*")
+func (g *gits) tags(ctx context.Context, r gitRemote, prefix string) ([]string, error) {
+	out, err := inRepository(ctx, g, r, func(repository *gitRepository) ([]byte, error) {
+		return repository.run(ctx, nil, "ls-remote", "--tags", "--refs", "origin", "refs/tags/"+prefix+"*")
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -115,12 +169,7 @@ func (g *gits) tagged(ctx context.Context, a moduleaddr.Package, tag string) (st
 	if err != nil {
 		return "", err
 	}
-	repository, err := openRepository(ctx, g, r)
-	if err != nil {
-		return "", err
-	}
-	defer repository.close()
-	heads, err := repository.advertised(ctx, tag)
+	heads, err := inRepository(ctx, g, r, func(repository *gitRepository) (heads, error) { return repository.advertised(ctx, tag) })
 	if err != nil {
 		return "", err
 	}

@@ -72,7 +72,7 @@ func TestGitReferences(t *testing.T) {
 		}
 	}
 	for _, query := range []string{
-		"?ref=nope", "?ref=" + strings.Repeat("0", 40), "?ref=0000000", "?ref=" + ids[1] + "&depth=1", "?ref=" + ids[1][:9] + "&depth=1",
+		"?ref=nope", "?ref=0000000", "?ref=" + ids[1] + "&depth=1", "?ref=" + ids[1][:9] + "&depth=1",
 		"?ref=v1.0.0:main.tf", "?ref=@{upstream}", "?ref=*",
 	} {
 		e := failing(t, c, "git::file://"+dir+"/r.git"+query, problem.CodeUnreadModule)

@@ -188,5 +188,5 @@ func TestGitOverDumbHTTP(t *testing.T) {
 			t.Errorf("main.tf of %q = %q, want %q", tt.ref, got, tt.want)
 		}
 	}
-	failing(t, newClient(t, Options{}, s), "git::"+s.URL+"/r.git?ref="+strings.Repeat("0", 40), problem.CodeUnreadModule)
+	failing(t, newClient(t, Options{}, s), "git::"+s.URL+"/r.git?ref="+strings.Repeat("0", 40), problem.CodeModuleForeign)
 }

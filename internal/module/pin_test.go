@@ -64,7 +64,7 @@ func TestPinnedGit(t *testing.T) {
 	}
 	lacking := scan.Call{Source: "git::" + s.URL + "/r.git?ref=v1.0.0", Pin: scan.Pin{Hash: "git:" + strings.Repeat("1", 40)}}
 	_, err := newClient(t, Options{}, s).Fetch(t.Context(), terraform, lacking)
-	if e := wantCode(t, "a commit that is not there", err, problem.CodeUnreadModule); !strings.Contains(e.Error(), "has no commit 1111") {
+	if e := wantCode(t, "a commit that is not there", err, problem.CodeModuleForeign); !strings.Contains(e.Error(), "has the commit 1111") {
 		t.Errorf("error = %v", e)
 	}
 	// Another kind of package than the locked one has another hash.
@@ -310,7 +310,7 @@ func TestPinnedRegistryModuleRefuses(t *testing.T) {
 		"a_program":    {pin("git::ext::sh -c x", r.ids[0]), Options{}, problem.CodeUnreadModule, "scheme"},
 		"leads_out":    {pin("git::"+r.url+"/r.git//../x", r.ids[0]), Options{}, problem.CodeInvalidConfig, "no git repository"},
 		"metadata":     {pin("git::http://169.254.169.254/r.git", r.ids[0]), Options{}, problem.CodeUnreachable, ""},
-		"no_commit":    {pin("git::"+r.url+"/r.git", strings.Repeat("1", 40)), Options{}, problem.CodeUnreadModule, "has no commit"},
+		"no_commit":    {pin("git::"+r.url+"/r.git", strings.Repeat("1", 40)), Options{}, problem.CodeModuleForeign, "has the commit"},
 	} {
 		_, err := r.client(t, tt.opts).Fetch(t.Context(), terraform, tt.call)
 		if e := wantCode(t, name, err, tt.code); !strings.Contains(e.Error(), tt.says) {

@@ -29,12 +29,15 @@ func (c *Client) Latest(ctx context.Context, tool provider.Tool, call scan.Call)
 	if inUse == nil {
 		return scan.Call{}, "", nil
 	}
-	if err := c.opts.mayContact(a.Package.URL.Hostname()); err != nil {
-		return scan.Call{}, "", err
-	}
-	tags, err := c.tags.Do(ctx, a.Package.Key(), func() ([]string, error) { return c.gits.tags(ctx, a.Package, inUse[1]) })
+	tags, err := c.tags.Do(ctx, a.Package.Key(), func() (tags []string, err error) {
+		err = c.askGit(ctx, a.Package, func(r gitRemote, _ reference) error {
+			tags, err = c.gits.tags(ctx, r, inUse[1])
+			return err
+		})
+		return tags, err
+	})
 	if err != nil {
-		return scan.Call{}, "", unfetched("module package", redact(a.Package.URL), err)
+		return scan.Call{}, "", err
 	}
 	newest, err := goversion.NewVersion(inUse[2])
 	name := inUse[0]
@@ -73,6 +76,53 @@ func (c *Client) CommitOfTag(ctx context.Context, repository, tag string) (strin
 		return "", unfetched("tag "+tag+" of", redact(u), err)
 	}
 	return commit, nil
+}
+
+// Names returns what the ref of a git source names now, without fetching a package. A whole
+// commit names itself, reachable or not. For a call of another kind the result is zero.
+// Errors are those of Fetch.
+func (c *Client) Names(ctx context.Context, tool provider.Tool, call scan.Call) (scan.Reference, error) {
+	a, err := moduleaddr.Parse(call.Source, tool.Name)
+	if err != nil || a.Kind != moduleaddr.Remote || a.Package.Getter != "git" {
+		return scan.Reference{}, nil
+	}
+	return c.references.Do(ctx, a.Package.Key(), func() (found scan.Reference, err error) {
+		err = c.askGit(ctx, a.Package, func(r gitRemote, ref reference) error {
+			var known bool
+			found, known = ref.commit()
+			if !known {
+				found, err = inRepository(ctx, &c.gits, r, func(repository *gitRepository) (scan.Reference, error) { return repository.resolve(ctx, ref) })
+			}
+			return err
+		})
+		return found, err
+	})
+}
+
+// Reachable returns an error with CodeModuleForeign for a commit that no branch and no tag
+// of a git repository has. Other errors are those of Fetch, and say nothing about the
+// commit.
+func (c *Client) Reachable(ctx context.Context, repository moduleaddr.Package, commit string) error {
+	return c.askGit(ctx, repository, func(r gitRemote, _ reference) error { return c.gits.prove(ctx, r, commit) })
+}
+
+// askGit asks something about a git repository, if it may be asked, as get does for a package.
+func (c *Client) askGit(ctx context.Context, a moduleaddr.Package, ask func(gitRemote, reference) error) error {
+	if err := c.opts.mayContact(a.URL.Hostname()); err != nil {
+		return err
+	}
+	if c.slots.Acquire(ctx, 1) != nil {
+		return ended(ctx)
+	}
+	defer c.slots.Release(1)
+	r, ref, err := c.gits.named(ctx, a, nil)
+	if err == nil {
+		err = ask(r, ref)
+	}
+	if err != nil {
+		return unfetched("module package", redact(a.URL), err)
+	}
+	return nil
 }
 
 func withRef(source, ref string) (string, error) {

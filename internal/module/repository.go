@@ -9,11 +9,13 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/scan"
 )
 
 // gitRepository is a bare repository for commits of one remote.
@@ -55,6 +57,16 @@ func openRepository(ctx context.Context, g *gits, of gitRemote) (_ *gitRepositor
 
 func (r *gitRepository) close() { os.RemoveAll(r.dir) }
 
+// inRepository asks a remote something in a repository for it.
+func inRepository[T any](ctx context.Context, g *gits, of gitRemote, ask func(*gitRepository) (T, error)) (T, error) {
+	r, err := openRepository(ctx, g, of)
+	if err != nil {
+		return *new(T), err
+	}
+	defer r.close()
+	return ask(r)
+}
+
 // fullCommit is the name of a commit that git takes for no branch or tag.
 var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
@@ -62,43 +74,39 @@ var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)
 var plainName = regexp.MustCompile(`^[^ ~^:?*\[\\]+$`)
 
 // resolve finds the commit of a reference in a clone, since the tools clone the repository
-// and then check the reference out.
-func (r *gitRepository) resolve(ctx context.Context, ref reference) (string, error) {
-	if fullCommit.MatchString(ref.name) && !ref.shallow {
-		return ref.name, nil
-	}
+// and then check the reference out. So the commit is reachable.
+func (r *gitRepository) resolve(ctx context.Context, ref reference) (scan.Reference, error) {
 	if ref.name == "" || plainName.MatchString(ref.name) && !strings.Contains(ref.name, "@{") {
 		heads, err := r.advertised(ctx, ref.name)
 		if err != nil {
-			return "", err
+			return scan.Reference{}, err
 		}
-		switch commit := heads.choose(ref); {
-		case fullCommit.MatchString(commit):
-			return commit, nil
-		case commit != "":
-			return "", unread("the git repository does not name its objects by SHA-1")
+		switch named := heads.choose(ref); {
+		case fullCommit.MatchString(named.Commit):
+			return named, nil
+		case named.Commit != "":
+			return scan.Reference{}, unread("the git repository does not name its objects by SHA-1")
 		case ref.name == "":
-			return "", unread("the git repository has no default branch")
+			return scan.Reference{}, unread("the git repository has no default branch")
 		}
 	}
 	if ref.shallow {
-		return "", unread("the git repository has no branch or tag %q; with depth, the ref must be one", ref.name)
+		return scan.Reference{}, unread("the git repository has no branch or tag %q; with depth, the ref must be one", ref.name)
 	}
 	// Only a clone can resolve other names: an abbreviated commit, HEAD~1, or origin/main.
-	// The clone has only commits, if the server supports that.
-	if err := r.clone(ctx, "--filter=tree:0"); err != nil {
-		return "", err
+	if err := r.cloneCommits(ctx); err != nil {
+		return scan.Reference{}, err
 	}
 	for _, candidate := range []string{ref.name, "refs/remotes/origin/" + ref.name} {
 		out, err := r.run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", candidate+"^{commit}")
 		if commit := strings.TrimSpace(string(out)); err == nil && fullCommit.MatchString(commit) {
-			return commit, r.reset(ctx)
+			return scan.Reference{Kind: scan.RefOther, Commit: commit}, r.reset(ctx)
 		}
 	}
 	if err := ended(ctx); err != nil {
-		return "", err
+		return scan.Reference{}, err
 	}
-	return "", unread("the git repository has nothing that the ref %q names", ref.name)
+	return scan.Reference{}, unread("the git repository has nothing that the ref %q names", ref.name)
 }
 
 // heads are the commits that a repository advertises for a name.
@@ -109,14 +117,15 @@ type heads struct {
 
 // choose prefers as git does. In a clone, a branch of this name exists only if it is the
 // default one; otherwise the tag comes first. A shallow clone prefers a branch to a tag.
-func (h heads) choose(ref reference) string {
+func (h heads) choose(ref reference) scan.Reference {
+	both := h.branch != "" && h.tag != ""
 	switch {
 	case ref.name == "":
-		return h.main
-	case h.branch != "" && (ref.shallow || ref.name == h.mainName || h.tag == ""):
-		return h.branch
+		return scan.Reference{Kind: scan.RefDefault, Commit: h.main}
+	case h.branch != "" && (ref.shallow || ref.name == h.mainName || !both):
+		return scan.Reference{Kind: scan.RefBranch, Commit: h.branch, Ambiguous: both}
 	}
-	return h.tag
+	return scan.Reference{Kind: scan.RefTag, Commit: h.tag, Ambiguous: both}
 }
 
 // advertised asks the remote for its default branch and for a name.
@@ -149,6 +158,27 @@ func (r *gitRepository) advertised(ctx context.Context, name string) (heads, err
 	return h, nil
 }
 
+// tips are the commits of the remote's branches and tags, and of its HEAD.
+func (r *gitRepository) tips(ctx context.Context) (commits, error) {
+	return r.commits(ctx, "ls-remote", "origin", "HEAD", "refs/heads/*", "refs/tags/*")
+}
+
+// history are the commits of all branches and tags. Most servers send them without files.
+func (r *gitRepository) history(ctx context.Context) (commits, error) {
+	if err := r.cloneCommits(ctx); err != nil {
+		return nil, err
+	}
+	return r.commits(ctx, "rev-list", "--all")
+}
+
+// commits runs git, which prints lines that begin with commits.
+func (r *gitRepository) commits(ctx context.Context, args ...string) (commits, error) {
+	var found commits
+	err := r.records(ctx, '\n', found.add, args...)
+	slices.SortFunc(found, commitID.compare)
+	return found, err
+}
+
 // clone fetches all branches and tags to the places that they have in a clone.
 func (r *gitRepository) clone(ctx context.Context, options ...string) error {
 	heads, err := r.advertised(ctx, "")
@@ -168,6 +198,28 @@ func (r *gitRepository) clone(ctx context.Context, options ...string) error {
 	}
 	_, err = r.run(ctx, nil, "symbolic-ref", "HEAD", "refs/heads/"+heads.mainName)
 	return err
+}
+
+// cloneCommits is clone without files, if the server supports that. git refuses such a clone
+// if a tag names a directory.
+func (r *gitRepository) cloneCommits(ctx context.Context) error {
+	return r.orClone(ctx, r.clone(ctx, "--filter=tree:0"))
+}
+
+// orClone fetches everything after a smaller fetch has failed, unless the server refused or
+// gave no answer.
+func (r *gitRepository) orClone(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	_, silent := errors.AsType[noReply](err)
+	if over := ended(ctx); over != nil || silent || problem.Coded(err, problem.CodeUnauthorized) {
+		return cmp.Or(over, err)
+	}
+	if err := r.reset(ctx); err != nil {
+		return err
+	}
+	return r.clone(ctx)
 }
 
 // reset makes the repository, or makes it again. If it has a commit without its files, a
@@ -194,14 +246,7 @@ func (r *gitRepository) fetch(ctx context.Context, commit string) error {
 	if err == nil {
 		return nil
 	}
-	_, silent := errors.AsType[noReply](err)
-	if over := ended(ctx); over != nil || silent || problem.Coded(err, problem.CodeUnauthorized) {
-		return cmp.Or(over, err)
-	}
-	if err := r.reset(ctx); err != nil {
-		return err
-	}
-	if err := r.clone(ctx); err != nil {
+	if err := r.orClone(ctx, err); err != nil {
 		return err
 	}
 	if _, missing := r.run(ctx, nil, "cat-file", "-e", commit+"^{commit}"); missing != nil {

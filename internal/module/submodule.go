@@ -50,6 +50,8 @@ func (g *gits) submodules(ctx context.Context, r *gitRepository, into *filling, 
 	return nil
 }
 
+// submodule adds the files of a submodule. Its commit need not be on a branch or a tag: git
+// fetches the commit itself where its clone lacks it [docs: git-submodule, update].
 func (g *gits) submodule(ctx context.Context, parent *gitRepository, into *filling, link gitEntry, text string, depth int) error {
 	u, err := submoduleURL(parent.remote.url, text)
 	if err != nil {

@@ -17,6 +17,7 @@ const (
 	CodeConflict        Code = "conflict"         // a lock file with the markers of a merge conflict
 	CodeUnreadModule    Code = "unread-module"    // a module call that could not be followed
 	CodeModuleMoved     Code = "module-moved"     // a module package that is not the locked one
+	CodeModuleForeign   Code = "module-foreign"   // a commit of a module that is on no branch and no tag of its repository
 	CodeUnknownEntry    Code = "unknown-entry"    // an entry of required_providers whose value is unknown
 	CodeSets            Code = "sets"             // a lock file that serves several sets of values
 	CodeModuleOrder     Code = "module-order"     // a module that exists only if another one is installed before

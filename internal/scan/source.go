@@ -74,7 +74,8 @@ type Package struct {
 type Reference struct {
 	Kind   RefKind
 	Commit string
-	// Ambiguous says that a branch and a tag have the name.
+	// Ambiguous says that a branch and a tag have the name. With depth the tools take the
+	// branch, and without it the tag [cases branch-and-tag, branch-and-tag-depth].
 	Ambiguous bool
 }
 

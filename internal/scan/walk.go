@@ -353,6 +353,12 @@ func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
 	case !ok: // or it is known why not
 	case problem.Coded(got.err, problem.CodeInvalidConfig):
 		w.Add(c.Module.Place, "invalid module source address: no module package has such an address")
+	case problem.Coded(got.err, problem.CodeModuleForeign): // an error whatever else says what it requires
+		why := problem.Of(got.err)
+		w.Diags = append(w.Diags, problem.Problem{
+			Code: why.Code, Hint: why.Hint, Place: c.Module.Place,
+			Message: fmt.Sprintf("module.%s is refused: %s", to.path, why.Message),
+		})
 	case got.err != nil && w.lock == nil && !problem.Coded(got.err, problem.CodeNoVersion) && w.stored(from, c, to):
 		why := problem.Of(got.err)
 		w.Diags = append(w.Diags, problem.Problem{

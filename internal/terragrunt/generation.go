@@ -313,7 +313,7 @@ func (g *generation) unknown(p pendingStack, b stackBlock, why staticeval.Unknow
 	if b.source.Place.Path != "" && b.why == nil {
 		at = b.source.Place
 	}
-	if passing(fail) {
+	if decisive(fail) {
 		d := problem.Of(fail)
 		d.Place = at
 		p.live.failed = append(p.live.failed, d)
@@ -325,7 +325,7 @@ func (g *generation) unknown(p pendingStack, b stackBlock, why staticeval.Unknow
 		p.live.refuse(at, "%s", why.Reason)
 		return
 	}
-	u := unknownBlock{Hindrance: units.Hindrance{Unknown: why, Place: at}, elsewhere: b.source.Fetched(), reported: passing(fail)}
+	u := unknownBlock{Hindrance: units.Hindrance{Unknown: why, Place: at}, elsewhere: b.source.Fetched(), reported: decisive(fail)}
 	if b.source.Local {
 		u.catalogue = path.Join(b.source.Package, b.source.Subdir)
 		from, _ := g.localOrigin(b.source)

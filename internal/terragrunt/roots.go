@@ -248,7 +248,7 @@ func rootOf(r scan.Root, made units.Assembly, told *toldCauses, opts Options) (s
 	if len(made.Unit.Refused()) > 0 {
 		return r, true
 	}
-	if passing(made.Failed) {
+	if decisive(made.Failed) {
 		d := problem.Of(made.Failed)
 		d.Place = made.Unit.Source.Place
 		r.Problems = append(r.Problems, d)
@@ -268,9 +268,10 @@ func rootOf(r scan.Root, made units.Assembly, told *toldCauses, opts Options) (s
 	return r, true
 }
 
-// passing reports whether the module could not be fetched for a temporary reason.
-func passing(err error) bool {
-	for _, code := range []problem.Code{problem.CodeUnreachable, problem.CodeBadAnswer, problem.CodeCancelled} {
+// decisive reports whether it is an error that the module was not fetched, whatever the lock
+// file records: for a temporary reason, or because of a commit that must not be read.
+func decisive(err error) bool {
+	for _, code := range []problem.Code{problem.CodeUnreachable, problem.CodeBadAnswer, problem.CodeCancelled, problem.CodeModuleForeign} {
 		if problem.Coded(err, code) {
 			return true
 		}
