@@ -21,12 +21,13 @@ import (
 
 // Commit is one commit of a repository, with all its files.
 type Commit struct {
-	Branch    string            // "main" if empty
-	Tag       string            // lightweight; none if empty
-	Annotated string            // another tag, with a message
-	Files     map[string]string // by path
-	Links     map[string]string // targets by path
-	Modules   map[string]string // commits of submodules by path
+	Branch      string            // "main" if empty
+	Tag         string            // lightweight; none if empty
+	Annotated   string            // another tag, with a message
+	Files       map[string]string // by path
+	Executables map[string]string // files with the x bit, by path
+	Links       map[string]string // targets by path
+	Modules     map[string]string // commits of submodules by path
 }
 
 // Environ is an environment for git without any configuration of the machine.
@@ -98,13 +99,14 @@ func stream(commits []Commit) string {
 		fmt.Fprintf(&b, "commit refs/heads/%s\nmark :%d\ncommitter %s", c.Branch, i+1, who)
 		data("commit")
 		b.WriteString("deleteall\n")
-		for _, name := range slices.Sorted(maps.Keys(c.Files)) {
-			fmt.Fprintf(&b, "M 100644 inline %s\n", name)
-			data(c.Files[name])
-		}
-		for _, name := range slices.Sorted(maps.Keys(c.Links)) {
-			fmt.Fprintf(&b, "M 120000 inline %s\n", name)
-			data(c.Links[name])
+		for _, entries := range []struct {
+			mode  string
+			texts map[string]string
+		}{{"100644", c.Files}, {"100755", c.Executables}, {"120000", c.Links}} {
+			for _, name := range slices.Sorted(maps.Keys(entries.texts)) {
+				fmt.Fprintf(&b, "M %s inline %s\n", entries.mode, name)
+				data(entries.texts[name])
+			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(c.Modules)) {
 			fmt.Fprintf(&b, "M 160000 %s %s\n", c.Modules[name], name)
