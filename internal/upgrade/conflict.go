@@ -41,6 +41,18 @@ func settled(m scan.RootModule) scan.RootModule {
 	return m
 }
 
+// withoutConflictOfModules is the root module without the problem of its conflicted lock file
+// of modules. The packages of disputed entries were asked for again.
+func withoutConflictOfModules(m scan.RootModule) scan.RootModule {
+	if m.ModuleLock == nil {
+		return m
+	}
+	if conflict, conflicted := m.ModuleLock.Conflicted(); conflicted {
+		m.Tree.Diagnostics = collect.Those(m.Tree.Diagnostics, func(d problem.Problem) bool { return d != conflict })
+	}
+	return m
+}
+
 // disputed reports whether the sides of a merge differ about a provider.
 func disputed(m scan.RootModule, addr provider.Addr) bool {
 	return m.Lock != nil && m.Lock.Disputed[addr] != nil

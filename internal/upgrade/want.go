@@ -96,6 +96,9 @@ type wanted struct {
 // requirements are not known: the root module has an error, or module calls could not be
 // read and no records replace them.
 func want(m scan.RootModule, b behaviour) root {
+	if b.settlesConflicts {
+		m = withoutConflictOfModules(m)
+	}
 	r := root{modules: printModules(m), kept: slices.Concat(m.Tree.Kept, m.Tests.Kept)}
 	untested := m.Tree.Requirements
 	if b.readsTests || m.Tool.Has(provider.TestFilesInLock) {
