@@ -425,7 +425,7 @@ func refused(err error) error {
 	for _, d := range missing {
 		text := safe.Text(d.Message)
 		if d.Hint != "" {
-			text = text.And(" (%s)", safe.Text(d.Hint))
+			text = text.And(" (%s)", safe.Hint(d.Hint))
 		}
 		all = append(all, text)
 	}

@@ -306,7 +306,7 @@ func (all *causes) problems(m report.Module, dir string) {
 		told[p.Place] = true
 		s := all.d.unread(u, p.Severity == problem.SeverityWarning)
 		s.concern, s.said, s.dir = severity(p), all.d.Diagnostic(p), dir
-		s.next = safe.Text(p.Hint)
+		s.next = safe.Hint(p.Hint)
 		if p.Severity == problem.SeverityError {
 			s.next = s.next.And(preserving)
 		}
@@ -344,7 +344,7 @@ func severity(p problem.Problem) Concern {
 func (all *causes) diagnostic(p problem.Problem, dir string) {
 	p.Message = worded(p)
 	s := symptom{
-		concern: severity(p), said: all.d.Diagnostic(p), next: safe.Text(p.Hint), dir: dir, outage: p.Outage, provider: p.Subject.Addr,
+		concern: severity(p), said: all.d.Diagnostic(p), next: safe.Hint(p.Hint), dir: dir, outage: p.Outage, provider: p.Subject.Addr,
 	}
 	if p.Subject.Addr != (provider.Addr{}) {
 		s.of = string(p.Code) + " " + p.Subject.Addr.String()
@@ -364,7 +364,7 @@ func worded(p problem.Problem) string {
 // finding adds a finding without its line, since root modules may have the same
 // one at other lines.
 func (all *causes) finding(f problem.Problem, dir string) {
-	s := symptom{concern: ConcernHash, said: safe.Text(worded(f)), next: safe.Text(f.Hint), dir: dir, finding: true, provider: f.Subject.Addr}
+	s := symptom{concern: ConcernHash, said: safe.Text(worded(f)), next: safe.Hint(f.Hint), dir: dir, finding: true, provider: f.Subject.Addr}
 	switch f.Code {
 	case problem.CodeReReleased:
 		s.concern = ConcernReReleased

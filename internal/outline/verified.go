@@ -90,6 +90,6 @@ func JudgedIn(r report.Report) Judged {
 func foundIn(m report.Module, f problem.Problem) FoundRow {
 	return FoundRow{
 		Severity: f.Severity, Code: safe.Code(string(f.Code)), Dir: safe.Code(m.Dir), Place: Vocabulary{}.Of(m).At(f.Place),
-		What: safe.Text(f.Message), Next: safe.Text(f.Hint),
+		What: safe.Text(f.Message), Next: safe.Hint(f.Hint),
 	}
 }

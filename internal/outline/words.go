@@ -420,7 +420,7 @@ const preserving = "; or --unreadable-modules preserve uses the recorded constra
 // unread is a symptom: a call that could not be followed, of one module package.
 // replaced means that recorded constraints are used instead of its requirements.
 func (d Vocabulary) unread(u scan.Unread, replaced bool) symptom {
-	s := symptom{concern: ConcernUnread, said: d.UnreadCall(u), next: safe.Text(u.Hint), outage: u.Outage}
+	s := symptom{concern: ConcernUnread, said: d.UnreadCall(u), next: safe.Hint(u.Hint), outage: u.Outage}
 	reason := cmp.Or(u.Cause, u.Reason)
 	s.outage.Reason = cmp.Or(u.Outage.Reason, reason)
 	if u.OfEntry() {

@@ -491,6 +491,6 @@ func (t *text) findings(m report.Module, findings []problem.Problem) {
 func (t *text) finding(head cell, f problem.Problem) {
 	t.paragraph(tableIndent, head, t.outline.Words.Diagnostic(f))
 	if f.Hint != "" {
-		t.paragraph(tableIndent+2, cell{safe.Const("next:"), dim}, safe.Text(f.Hint))
+		t.paragraph(tableIndent+2, cell{safe.Const("next:"), dim}, safe.Hint(f.Hint))
 	}
 }

@@ -49,6 +49,19 @@ func Text(outside string) Markdown { return piece(textMark, Plain(outside)) }
 // Code returns outside text as inline code. It is empty for an empty text.
 func Code(outside string) Markdown { return piece(codeMark, Plain(outside)) }
 
+// Hint is the outside text of a hint: Text, in which each part between two backquotes is
+// Code.
+func Hint(outside string) Markdown {
+	parts := strings.Split(Plain(outside), "`")
+	if len(parts)%2 == 0 {
+		return Text(outside)
+	}
+	for i, part := range parts {
+		parts[i] = piece([]byte{textMark, codeMark}[i%2], part).s
+	}
+	return Markdown{strings.Join(parts, "")}
+}
+
 // Element is Code for places where GitHub does not parse Markdown, such as the
 // summary of a collapsed block.
 func Element(outside string) Markdown { return piece(elementMark, Plain(outside)) }
