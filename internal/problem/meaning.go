@@ -1,6 +1,12 @@
 package problem
 
-import "slices"
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
 
 // Meaning is the meaning of a code of findings. Codes are stable: new ones are
 // added, and none changes its meaning.
@@ -12,7 +18,8 @@ type Meaning struct {
 	// Pinned findings can only be accepted one by one, by their fingerprint. They
 	// refute a hash, or are about all hashes of an entry.
 	Pinned bool
-	// Title is the text of such a finding, and Help the next step.
+	// Title is the text of such a finding, and Help the next step. Help has HASH, OS_ARCH,
+	// PROVIDER, VERSION and DIR in place of what Next fills in.
 	Title, Help string
 }
 
@@ -24,36 +31,48 @@ const (
 
 // Meanings are all codes of findings, as in docs/troubleshooting.md.
 var Meanings = []Meaning{
-	{CodeHashUnknown, asError, asError, true, "A hash belongs to no package of its release", "find out who added it (git log -S HASH); relock lock --prune removes it"},
-	{CodeHashOfOther, asError, asError, true, "A hash belongs to another release", "find out who added it (git log -S HASH); relock lock --prune removes it"},
+	{CodeHashUnknown, asError, asError, true, "A hash belongs to no package of its release", "find out who added it: `git log -S HASH`; then run `relock lock --prune`, which removes it"},
+	{CodeHashOfOther, asError, asError, true, "A hash belongs to another release", "find out who added it: `git log -S HASH`; then run `relock lock --prune`, which removes it"},
 	{CodeHashUnproven, asError, asError, false, "A hash could not be checked", "raise --max-download, or give the run credentials or a network"},
-	{CodeHashScheme, asError, asError, false, "A hash has a scheme that no tool knows", "relock lock --prune writes the entry again"},
-	{CodeHashReported, asNote, asError, false, "A hash is known from a registry's word alone", "relock verify --strict hashes the package itself, as far as --max-download goes"},
-	{CodeHashMirror, asNote, asError, false, "A hash is known from a mirror alone", "let the CLI configuration admit the provider's own registry (direct)"},
-	{CodeReReleased, asError, asError, true, "Packages of a release were replaced after the lock file was written", "ask the publisher why; then relock upgrade --accept-re-released"},
-	{CodeReleaseGone, asError, asError, true, "A release is no longer published", "relock upgrade selects another one; a mirror may still have it"},
-	{CodeListGone, asError, asError, true, "A release has no checksum list or signature any more", "relock upgrade selects another release; ask the publisher why"},
+	{CodeHashScheme, asError, asError, false, "A hash has a scheme that no tool knows", "run `relock lock --prune`, which writes the entry again"},
+	{CodeHashReported, asNote, asError, false, "A hash is known from a registry's word alone", "run `relock verify --strict`, which hashes the package itself, as far as max-download goes"},
+	{CodeHashMirror, asNote, asError, false, "A hash is known from a mirror alone", "let the CLI configuration admit the provider's own registry, in a direct block"},
+	{CodeReReleased, asError, asError, true, "Packages of a release were replaced after the lock file was written", "ask the publisher why; if you trust the new packages, run `relock upgrade --accept-re-released PROVIDER@VERSION`"},
+	{CodeReleaseGone, asError, asError, true, "A release is no longer published", "run `relock upgrade`, which selects another release; a mirror may still have this one"},
+	{CodeListGone, asError, asError, true, "A release has no checksum list or signature any more", "run `relock upgrade --platform OS_ARCH` with each platform that you use, which selects another release, and ask the publisher why"},
 	{CodeSignatureBad, asError, asError, true, "A checksum list is not signed by an announced key", "do not use this release; report it to the publisher and to the registry"},
-	{CodeUnsigned, asWarning, asError, false, "A checksum list is signed by nobody", "only the connection to the registry protects these hashes"},
-	{CodeSignerChanged, asError, asError, false, "Another key signs the provider than before", "ask the publisher; then add the key to verify.signers"},
-	{CodeSignerRefused, asError, asError, false, "A key signs that the configuration does not admit", "ask the publisher; then add the key to verify.signers"},
-	{CodeKeyExpired, asWarning, asWarning, false, "The signing key or the signature has expired", "a newer release may be signed by a newer key"},
+	{CodeUnsigned, asWarning, asError, false, "A checksum list is signed by nobody", "decide whether the connection to the registry is protection enough: nothing else protects these hashes"},
+	{CodeSignerChanged, asError, asError, false, "Another key signs the provider than before", "ask the publisher; if the new key is right, name both keys in verify.signers"},
+	{CodeSignerRefused, asError, asError, false, "A key signs that the configuration does not admit", "ask the publisher; if the key is right, add it to verify.signers"},
+	{CodeKeyExpired, asWarning, asWarning, false, "The signing key or the signature has expired", "run `relock upgrade`: a newer release may be signed by a newer key"},
 	{CodeKeyShortID, asWarning, asWarning, false, "A key is named by a part of its fingerprint", "write the whole fingerprint"},
-	{CodePlatformMissing, asWarning, asWarning, false, "An entry has no hash for a platform", "relock lock --platform OS_ARCH"},
-	{CodeH1Missing, asWarning, asWarning, false, "An entry lacks the h1 of a platform", "relock lock adds it"},
-	{CodeZHMissing, asWarning, asWarning, false, "Nothing ties an entry to a signature", "relock lock --hashes-from origin adds the hashes of the signed list"},
-	{CodeEntryStale, asNote, asNote, false, "Nothing requires an entry", "relock upgrade removes it"},
-	{CodeEntryMissing, asError, asError, false, "A required provider is not locked", "relock lock adds it"},
-	{CodeVersionOutside, asError, asError, false, "A locked version does not meet the requirements", "relock upgrade selects one that does"},
-	{CodeConstraintsDiffer, asNote, asNote, false, "Recorded constraints are not those of the configuration", "relock lock writes them"},
-	{CodeNotNormal, asNote, asNote, false, "A lock file is not in the form that its tool writes", "relock lock writes it so"},
-	{CodeToolHeader, asNote, asNote, false, "A lock file was written by the other tool", "relock lock writes the header of the tool in force"},
+	{CodePlatformMissing, asWarning, asWarning, false, "An entry has no hash for a platform", "run `relock lock --platform OS_ARCH`, which adds it"},
+	{CodeH1Missing, asWarning, asWarning, false, "An entry lacks the h1 of a platform", "run `relock lock --platform OS_ARCH`, which adds it"},
+	{CodeZHMissing, asWarning, asWarning, false, "Nothing ties an entry to a signature", "run `relock lock --hashes-from origin`, which adds the hashes of the signed list"},
+	{CodeEntryStale, asNote, asNote, false, "Nothing requires an entry", "run `relock upgrade`, which removes it"},
+	{CodeEntryMissing, asError, asError, false, "A required provider is not locked", "run `relock lock`, which adds it"},
+	{CodeVersionOutside, asError, asError, false, "A locked version does not meet the requirements", "run `relock upgrade`, which selects one that does"},
+	{CodeConstraintsDiffer, asNote, asNote, false, "Recorded constraints are not those of the configuration", "run `relock lock`, which writes them"},
+	{CodeNotNormal, asNote, asNote, false, "A lock file is not in the form that its tool writes", "run `relock lock`, which writes it so"},
+	{CodeToolHeader, asNote, asNote, false, "A lock file was written by the other tool", "run `relock lock`, which writes the header of the tool in force"},
 	{CodePackageContent, asError, asError, false, "A package holds something else than its program", "do not use this release; report it to the publisher"},
-	{CodeLockInCache, asError, asError, false, "A change adds or changes a lock file in .terraform or .terragrunt-cache", "commit nothing below these directories: git rm -r --cached DIR, and let .gitignore name them"},
-	{CodeProviderRefused, asError, asError, false, "A rule does not permit the provider", "use another provider, or let a later rule permit this one, in a pull request of its own"},
+	{CodeLockInCache, asError, asError, false, "A change adds or changes a lock file in .terraform or .terragrunt-cache", "take it out with `git rm -r --cached DIR`, and name the directory in .gitignore"},
+	{CodeProviderRefused, asError, asError, false, "A rule does not permit the provider", "use another provider, or add a later rule in a pull request of its own: `{providers: [ADDRESS], permitted: true}`"},
 	{CodeVersionRefused, asError, asError, false, "A rule does not allow the version", "lock a version that the rule allows, or let a later rule allow this one, in a pull request of its own"},
-	{CodeTooYoung, asError, asError, false, "A release is younger than a rule demands", "wait, or let a later rule say minimum-age: 0d for this provider, in a pull request of its own"},
+	{CodeTooYoung, asError, asError, false, "A release is younger than a rule demands", "wait, or add a later rule in a pull request of its own: `{providers: [PROVIDER], minimum-age: 0d}`"},
 	{CodeTamperedBoth, asError, asError, true, "A pull request changes what it is judged by", "change the baseline or the ledger in a pull request of its own"},
+}
+
+// Next is the next step for one finding. Its place is that of a lock file.
+func (m Meaning) Next(p Problem) string {
+	platform := "OS_ARCH" // which only a person knows
+	if p.Subject.Platform != (provider.Platform{}) {
+		platform = p.Subject.Platform.String()
+	}
+	return strings.NewReplacer(
+		"HASH", string(p.Subject.Hash), "OS_ARCH", platform,
+		"ADDRESS", p.Subject.Addr.String(), "PROVIDER", p.Subject.Addr.Short(), "VERSION", p.Subject.VersionText(), "DIR", path.Dir(p.Place.Path),
+	).Replace(m.Help)
 }
 
 // MeaningOf returns the meaning of a code.

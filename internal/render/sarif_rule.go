@@ -19,10 +19,10 @@ const (
 // checkRules are further rules of a check: pending changes of a lock file, and
 // files that could not be read.
 var checkRules = []problem.Meaning{
-	{Code: problem.CodeOutdated, Title: "There is a newer release that the requirements allow", Help: "relock upgrade takes it"},
-	{Code: problem.CodeIncomplete, Title: "An entry lacks hashes", Help: "relock lock adds them"},
-	{Code: problem.CodeMoved, Title: "A provider is under the address of another registry", Help: "relock upgrade moves the entry"},
-	{Code: problem.CodeLockedVersion, Title: "The locked version is not allowed or no longer offered", Help: "relock upgrade selects another one, a lower one with --allow-downgrade"},
+	{Code: problem.CodeOutdated, Title: "There is a newer release that the requirements allow", Help: "run `relock upgrade`, which takes it"},
+	{Code: problem.CodeIncomplete, Title: "An entry lacks hashes", Help: "run `relock lock`, which adds them"},
+	{Code: problem.CodeMoved, Title: "A provider is under the address of another registry", Help: "run `relock upgrade`, which moves the entry"},
+	{Code: problem.CodeLockedVersion, Title: "The locked version is not allowed or no longer offered", Help: "run `relock upgrade`, which selects another one, and a lower one with --allow-downgrade"},
 	{Code: problem.CodeUnreadModule, Title: "A module could not be read", Help: "give credentials, or values of the variables in its source"},
 	{Code: problem.CodeModuleMoved, Title: "A module package is not the locked one", Help: "look at what changed in the package, and ask its publisher"},
 }
@@ -30,12 +30,12 @@ var checkRules = []problem.Meaning{
 // otherRules are the rules of problems of any verb.
 var otherRules = []problem.Meaning{
 	{Code: problem.CodeSyntax, Title: "A file is not valid HCL, JSON or YAML", Help: "correct the line"},
-	{Code: problem.CodeInvalidConfig, Title: "A configuration says something that is not valid", Help: "the tool's validate refuses it too"},
-	{Code: problem.CodeInvalidLock, Title: "A lock file is not valid", Help: "take the file of an earlier commit and run relock lock"},
-	{Code: problem.CodeConflict, Title: "A lock file has the markers of a merge conflict", Help: "relock lock reads both sides"},
+	{Code: problem.CodeInvalidConfig, Title: "A configuration says something that is not valid", Help: "correct the line: the tool's validate refuses it too"},
+	{Code: problem.CodeInvalidLock, Title: "A lock file is not valid", Help: "take the file of an earlier commit and run `relock lock`"},
+	{Code: problem.CodeConflict, Title: "A lock file has the markers of a merge conflict", Help: "run `relock lock`, which reads both sides"},
 	{Code: problem.CodeUnreadable, Title: "A file could not be read", Help: "look at what is at this path, and at its permissions"},
 	{Code: problem.CodeSettings, Title: "Settings of relock are not valid, or do nothing", Help: "correct the line"},
-	{Code: problem.CodeLeftOut, Title: "There are more results than code scanning shows", Help: "--format json lists them all; parts of the repository can be uploaded under categories of their own"},
+	{Code: problem.CodeLeftOut, Title: "There are more results than code scanning shows", Help: "read the list of `--format json`; parts of the repository can be uploaded under categories of their own"},
 }
 
 // rulesOf are the rules of a verb, and of all other issues of the report. A

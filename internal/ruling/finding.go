@@ -28,7 +28,7 @@ func (e ruled) problem(code problem.Code, message string) problem.Problem {
 func (r refusedEntry) finding(cornered bool, others []refusedEntry) problem.Problem {
 	release := fmt.Sprintf("%s %s", r.entry.lock.Addr, r.entry.lock.Version)
 	f := r.entry.problem(r.breach.Code, "")
-	f.Severity, f.Hint = r.severity, helpWith(f.Code)
+	f.Severity, f.Hint = r.severity, helpWith(f)
 	by, end := "by the rule "+r.breach.Rule.Origin(), r.breach.Eligible
 	switch {
 	case f.Code == problem.CodeProviderRefused:
@@ -37,7 +37,7 @@ func (r refusedEntry) finding(cornered bool, others []refusedEntry) problem.Prob
 		f.Message = fmt.Sprintf("%s is not allowed, %s", release, by)
 	case end.IsZero():
 		f.Message = fmt.Sprintf("%s has no known date, and releases without one are held, %s", release, by)
-		f.Hint = "let a later rule say age-unknown: allow for this provider, in a pull request of its own"
+		f.Hint = fmt.Sprintf("add a later rule in a pull request of its own: `{providers: [%s], age-unknown: allow}`", r.entry.lock.Addr.Short())
 	default:
 		f.Message = fmt.Sprintf("%s is too young, %s: old enough on %s", release, by, provider.Day(end))
 		if !slices.ContainsFunc(others, r.outlives) {
@@ -60,7 +60,7 @@ func (r refusedEntry) outlives(other refusedEntry) bool {
 func (e ruled) signerRefused(by provider.Signer, o Options) problem.Problem {
 	f := verify.SignerRefused(e.lock, e.path, by)
 	f.Place.From, f.Place.To = e.lock.AddrColumns()
-	f.Severity, f.Hint = o.severity(f.Code, e.binding), helpWith(f.Code)
+	f.Severity = o.severity(f.Code, e.binding)
 	return f
 }
 
@@ -76,11 +76,12 @@ func unpermitted(m Examined, base *Before, o Options) []problem.Problem {
 		}
 		at := required.Terms[0].Place
 		binding := o.All || base != nil && !base.has(m, at) && !o.required(m.Root.Dir, required.Addr)
-		all = append(all, problem.Problem{
-			Code: problem.CodeProviderRefused, Severity: o.severity(problem.CodeProviderRefused, binding), Hint: helpWith(problem.CodeProviderRefused),
-			Place: at, Subject: problem.Subject{Addr: required.Addr},
+		f := problem.Problem{
+			Code: problem.CodeProviderRefused, Severity: o.severity(problem.CodeProviderRefused, binding), Place: at, Subject: problem.Subject{Addr: required.Addr},
 			Message: fmt.Sprintf("%s is required and must not be locked, by the rule %s", required.Addr, rule.Origin()),
-		})
+		}
+		f.Hint = helpWith(f)
+		all = append(all, f)
 	}
 	return all
 }
@@ -110,7 +111,7 @@ func (e ruled) undecided(why string, err error) problem.Problem {
 	return d
 }
 
-func helpWith(code problem.Code) string {
-	meaning, _ := problem.MeaningOf(code)
-	return meaning.Help
+func helpWith(f problem.Problem) string {
+	meaning, _ := problem.MeaningOf(f.Code)
+	return meaning.Next(f)
 }

@@ -258,10 +258,12 @@ func (f found) withoutDownloads() upgrade.Result {
 // tool's own directory.
 func lockInToolCache(name string) problem.Problem {
 	meaning, _ := problem.MeaningOf(problem.CodeLockInCache)
-	return problem.Problem{
-		Code: problem.CodeLockInCache, Severity: meaning.Severity, Hint: meaning.Help, Place: problem.Place{Path: name, Line: 1},
+	p := problem.Problem{
+		Code: problem.CodeLockInCache, Severity: meaning.Severity, Place: problem.Place{Path: name, Line: 1},
 		Message: "the change adds or changes a lock file in a directory that the tools fill by themselves",
 	}
+	p.Hint = meaning.Next(p)
+	return p
 }
 
 // downgradeKnown turns problems into warnings if the base has them, too: the author of a

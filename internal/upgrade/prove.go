@@ -336,7 +336,7 @@ func (p proven) reReleased(h provider.Hashes) error {
 	err := w.failure(problem.CodeReReleased, choice.to,
 		"the package of %s %s for %s (%s) matches none of the recorded hashes", addr, choice.to, h.Platform, cmp.Or(h.Sum.ZH, h.Sum.H1))
 	err.Problem.Subject.Platform = h.Platform
-	err.Problem.Hint = fmt.Sprintf("the release was replaced after it was locked: ask its publisher why; if you trust it, use --accept-re-released %s/%s@%s",
+	err.Problem.Hint = fmt.Sprintf("ask the publisher why the release was replaced; if you trust it, use `--accept-re-released %s/%s@%s`",
 		addr.Namespace, addr.Type, choice.to)
 	return err
 }

@@ -390,7 +390,7 @@ func TestFindingSaysWhereTheHashStands(t *testing.T) {
 		Code: problem.CodeHashUnknown, Subject: problem.Subject{Addr: entries[0].Lock.Addr, Version: version("1.0.0"), Versioned: true, Hash: dirH1("somebody")},
 		Place:   problem.Place{Path: "root/.terraform.lock.hcl", Line: 5, From: 5, To: 7 + len(dirH1("somebody"))},
 		Message: string(dirH1("somebody")) + " belongs to no package of registry.terraform.io/hashicorp/alpha 1.0.0",
-		Hint:    "find out who added it (git log -S HASH); relock lock --prune removes it",
+		Hint:    fmt.Sprintf("find out who added it: `git log -S %s`; then run `relock lock --prune`, which removes it", dirH1("somebody")),
 	}}
 	if diff := gocmp.Diff(want, judged[0].Found); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -59,6 +60,9 @@ func (e judgedEntry) hashes() {
 		}
 		if code == problem.CodeHashUnproven {
 			f.Hint = p.Reason.help()
+			if _, cause := e.of.why(); p.Reason == ForUnauthorized {
+				f.Hint = cmp.Or(problem.Of(cause).Hint, f.Hint)
+			}
 			f.Outage = problem.Outage{Server: e.lock.Addr.Host.ForDisplay(), Reason: p.Reason.inWords()}
 		}
 		if code == problem.CodeHashReported || code == problem.CodeHashMirror {
@@ -82,7 +86,7 @@ func (e judgedEntry) hashes() {
 // release was replaced or, if beside is not empty, only a part of the entry differs.
 func (e judgedEntry) unknown(f problem.Problem, replaced bool, beside string) problem.Problem {
 	if replaced {
-		f.Hint = "the packages of the release were replaced, and this may be the hash of one of those: ask the publisher why"
+		f.Hint = "ask the publisher why the packages of the release were replaced: this may be the hash of one of those"
 		return f
 	}
 	if beside == "" {
@@ -91,8 +95,8 @@ func (e judgedEntry) unknown(f problem.Problem, replaced bool, beside string) pr
 	if f.Subject.Hash.Scheme() == provider.SchemeZH && f.Subject.Hash.WellFormed() {
 		f.Message += beside
 	}
-	f.Hint = fmt.Sprintf("look at git log -p FILE; relock lock --prune removes the hash; only if the publisher has replaced a package and you trust that: relock upgrade --accept-re-released %s/%s@%s",
-		e.lock.Addr.Namespace, e.lock.Addr.Type, e.lock.Version)
+	f.Hint = fmt.Sprintf("find out who added it: `git log -S %s`; then run `relock lock --prune`, which removes it; if the publisher has replaced a package and you trust that, run `relock lock --prune --accept-re-released %s@%s`",
+		f.Subject.Hash, e.lock.Addr.Short(), e.lock.Version)
 	return f
 }
 
@@ -176,6 +180,7 @@ func (e judgedEntry) coverage() {
 		case !published:
 			f := e.add(problem.CodePlatformMissing, "%s %s is not published for %s", l.Addr, l.Version, p)
 			f.Subject.Platform, f.Severity = p, problem.SeverityNote
+			f.Hint = fmt.Sprintf("leave %s out for this provider, by platforms in a rule of its own", p)
 		case !recorded[file.Sum.ZH] && !has && !e.of.mayHave(l, file):
 			f := e.add(problem.CodePlatformMissing, "%s %s has no hash for %s, where init fails", l.Addr, l.Version, p)
 			f.Subject.Platform = p
@@ -191,7 +196,7 @@ func (e judgedEntry) coverage() {
 func Unhashed(l lockfile.Lock, path string) problem.Problem {
 	message := fmt.Sprintf("%s %s has no hash at all, so that init takes whatever package it is served", l.Addr, l.Version)
 	f := scribe{lock: l, path: path}.ofEntry(problem.CodeHashUnproven, message)
-	f.Hint = "relock lock completes the entry"
+	f.Hint = "run `relock lock`, which completes the entry"
 	return f
 }
 

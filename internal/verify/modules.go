@@ -136,7 +136,7 @@ func (p *Policy) result(m scan.RootModule, cases []*accountCase, known map[provi
 // withHelp is a finding with the hint of its code, unless it has one.
 func withHelp(f problem.Problem) problem.Problem {
 	meaning, _ := problem.MeaningOf(f.Code)
-	f.Hint = cmp.Or(f.Hint, meaning.Help)
+	f.Hint = cmp.Or(f.Hint, meaning.Next(f))
 	return f
 }
 

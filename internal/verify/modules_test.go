@@ -408,7 +408,7 @@ func TestChangedHashIsNoReplacedRelease(t *testing.T) {
 		}
 		slices.SortFunc(found, func(f, g problem.Problem) int { return strings.Compare(string(g.Subject.Hash), string(f.Subject.Hash)) })
 		for i, f := range found {
-			if f.Code != problem.CodeHashUnknown || !strings.Contains(f.Message, tt.want[i]) || !strings.HasPrefix(f.Hint, "look at git log -p FILE") || !strings.HasSuffix(f.Hint, "--accept-re-released hashicorp/alpha@1.0.0") {
+			if f.Code != problem.CodeHashUnknown || !strings.Contains(f.Message, tt.want[i]) || !strings.HasPrefix(f.Hint, "find out who added it") || !strings.HasSuffix(f.Hint, "--accept-re-released hashicorp/alpha@1.0.0`") {
 				t.Errorf("%s: found %+v, want %q", name, f, tt.want[i])
 			}
 		}

@@ -53,7 +53,8 @@ func (e judgedEntry) signer() {
 	}
 	switch {
 	case key.Ahead:
-		e.add(problem.CodeKeyExpired, "the key %s of %s %s, or its signature, is from the future by the clock of this machine; the tool accepts it still", key.Fingerprint, l.Addr, l.Version).About = key.Fingerprint
+		f := e.add(problem.CodeKeyExpired, "the key %s of %s %s, or its signature, is from the future by the clock of this machine; the tool accepts it still", key.Fingerprint, l.Addr, l.Version)
+		f.About, f.Hint = key.Fingerprint, "set the clock of this machine"
 	case key.Expired:
 		e.add(problem.CodeKeyExpired, "the key %s of %s %s, or its signature, has expired; the tool accepts it still", key.Fingerprint, l.Addr, l.Version).About = key.Fingerprint
 	}
@@ -63,7 +64,8 @@ func (e judgedEntry) signer() {
 		}
 		for _, k := range keys {
 			if len(k) == len(key.KeyID) && key.Is(k) {
-				e.add(problem.CodeKeyShortID, "verify.signers names the key of %s by %s; its fingerprint is %s", l.Addr, k, key.Fingerprint).About = k
+				f := e.add(problem.CodeKeyShortID, "verify.signers names the key of %s by %s; its fingerprint is %s", l.Addr, k, key.Fingerprint)
+				f.About, f.Hint = k, fmt.Sprintf("write %s in place of %s in verify.signers", key.Fingerprint, k)
 			}
 		}
 	}
@@ -79,7 +81,10 @@ func SignerRefused(l lockfile.Lock, path string, key provider.Signer) problem.Pr
 	}
 	message := fmt.Sprintf("the checksum list of %s %s is signed by %s, whom verify.signers does not admit", l.Addr, l.Version, by)
 	f := scribe{lock: l, path: path}.ofEntry(problem.CodeSignerRefused, message)
-	f.About = key.Fingerprint
+	f.About, f.Hint = key.Fingerprint, "ask the publisher why nobody signs the release any more, and do not use it until then"
+	if key.Fingerprint != "" {
+		f.Hint = fmt.Sprintf("ask the publisher; if the key is right, add %s to the keys of %s in verify.signers", key.Fingerprint, l.Addr.Short())
+	}
 	return f
 }
 
@@ -124,9 +129,14 @@ func (e judgedEntry) ledgerSigner() {
 	before, changed := e.formerKey()
 	switch {
 	case changed:
-		e.add(problem.CodeSignerChanged, "%s was signed by the key %s, and %s is signed by %s", l.Addr, before, l.Version, cmp.Or(key.Fingerprint, "nobody")).About = before + " " + key.Fingerprint
+		f := e.add(problem.CodeSignerChanged, "%s was signed by the key %s, and %s is signed by %s", l.Addr, before, l.Version, cmp.Or(key.Fingerprint, "nobody"))
+		f.About = before + " " + key.Fingerprint
+		if key.Fingerprint != "" {
+			f.Hint = fmt.Sprintf("ask the publisher; if the new key is right, name both in the configuration file: `verify: {signers: {%s: [%q, %q]}}`", l.Addr.Short(), before, key.Fingerprint)
+		}
 	case before != "" && len(before) < len(key.Fingerprint) && key.Is(before):
-		e.add(problem.CodeKeyShortID, "the ledger names the key of %s by %s; its fingerprint is %s", l.Addr, before, key.Fingerprint).About = before
+		f := e.add(problem.CodeKeyShortID, "the ledger names the key of %s by %s; its fingerprint is %s", l.Addr, before, key.Fingerprint)
+		f.About, f.Hint = before, fmt.Sprintf("write %s in place of %s in the ledger", key.Fingerprint, before)
 	}
 }
 

@@ -56,7 +56,7 @@ func (o Obstacle) inWords() string {
 func (o Obstacle) help() string {
 	switch o {
 	case ForOffline:
-		return "run it without --offline"
+		return "leave out `--offline`"
 	case ForBudget:
 		return "raise --max-download"
 	case ForUnauthorized:
