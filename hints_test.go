@@ -21,19 +21,18 @@ import (
 )
 
 // hintless are the codes whose problems have no hint, and why.
-var hintless = map[string]string{}
+var hintless = map[string]string{
+	"internal":         "it is none of the known problems: its message says what relock attempted",
+	"invalid-lock":     "the message names the line, and a person knows which entry is right",
+	"module-order":     "a note about init, which relock does not run",
+	"policy":           "the message names the rule, and a person decides between it and the constraints",
+	"registry-warning": "relock repeats what a registry says",
+}
 
 // hintDebt are the codes for which there is no world yet.
 var hintDebt = []string{
-	"bad-answer", "bad-checksum", "bad-package", "bad-signature", "cancelled", "cdk",
-	"cli-config", "clock", "conflict", "event", "file-changed", "github",
-	"hash-mirror", "ignored-lock", "incomplete", "internal", "invalid-config", "invalid-lock",
-	"key-short-id", "left-out", "lock-in-cache", "locked-version", "module-order", "moved",
-	"no-package", "no-service", "no-version", "not-found", "not-root-module", "on-base",
-	"orphan-lock", "outdated", "package-content", "passed-over", "policy", "protocol",
-	"registry-warning", "sets", "settings", "stack", "syntax", "tampered-both",
-	"terragrunt-unit", "unauthorized", "unknown-entry", "unknown-provider", "unknown-release", "unlocked",
-	"unreachable", "unread-module", "unreadable", "unseen", "unwritable",
+	"cancelled", "cli-config", "clock", "file-changed", "left-out", "no-service",
+	"stack", "tampered-both", "unreadable", "unwritable",
 }
 
 // TestEveryHintHelps types what relock says is to be done next, and looks whether that
@@ -42,17 +41,18 @@ var hintDebt = []string{
 //
 //	problem CODE REGEXP ARGUMENT…
 //	                   run relock, which must report such a problem, with a hint
-//	follow [N]… [NAME=TEXT]…
+//	follow [N]… [NAME=TEXT]… [-- COMMAND…]
 //	                   do what the hint says, and run relock as before: the problem must be
 //	                   gone, and no other may be in its place. N are the parts of the hint to
 //	                   follow; without, it is the first. TEXT, which only the person knows,
-//	                   replaces NAME in the hint, or is the value of the variable NAME
+//	                   replaces NAME in the hint, or is the value of the variable NAME.
+//	                   COMMAND is what the hint says without backquotes, such as a commit
 //	look REGEXP        type what the hint says. It changes nothing, and its output is what a
 //	                   person needs to decide
 //	person WHY         a person must decide: the hint has no part that can be followed
 //	gone WHAT [ARGUMENT]…
 //	                   the script has done what the hint says, in these words, or does it by
-//	                   more arguments; as follow
+//	                   more arguments, or by those behind the word relock; as follow
 //
 // These parts of a hint can be followed, where they are between backquotes: a command of
 // relock or git, a flag (without it after "leave out"), a variable, a key of the configuration file with its value, and a
@@ -194,7 +194,7 @@ func (at *shownHint) solved(ts *testscript.TestScript, again []string) string {
 		if at.is(p) {
 			ts.Fatalf("after that there is still: %s", p.Message)
 		}
-		if !at.before[p.Code] {
+		if !at.before[p.Code] && p.Code != at.code {
 			ts.Fatalf("after that there is %s: %s", p.Code, p.Message)
 		}
 	}
@@ -204,6 +204,7 @@ func (at *shownHint) solved(ts *testscript.TestScript, again []string) string {
 func (h *hintTable) follow(ts *testscript.TestScript, neg bool, args []string) {
 	at := h.of(ts)
 	hint, chosen := at.hint, []int{}
+	args, last := cutAt(args, "--")
 	for _, arg := range args {
 		if n, err := strconv.Atoi(arg); err == nil {
 			chosen = append(chosen, n)
@@ -239,7 +240,19 @@ func (h *hintTable) follow(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s is refused:\n%s", p.text, output)
 		}
 	}
+	if len(last) > 0 {
+		ts.Check(ts.Exec(last[0], last[1:]...))
+		typed = append(typed, "`"+strings.Join(last, " ")+"`")
+	}
 	h.add(ts, strings.Join(typed, ", then "), at.solved(ts, again))
+}
+
+// cutAt are the words before and behind a separator.
+func cutAt(words []string, separator string) (before, behind []string) {
+	if i := slices.Index(words, separator); i >= 0 {
+		return words[:i], words[i+1:]
+	}
+	return words, nil
 }
 
 func (h *hintTable) look(ts *testscript.TestScript, neg bool, args []string) {
@@ -269,7 +282,11 @@ func (h *hintTable) gone(ts *testscript.TestScript, neg bool, args []string) {
 	if all := partsOf(at.hint); len(all) > 0 {
 		ts.Fatalf("the hint has %q, which can be followed", all[0].text)
 	}
-	h.add(ts, args[0], at.solved(ts, slices.Concat(at.args, args[1:])))
+	again := slices.Concat(at.args, args[1:])
+	if len(args) > 1 && args[1] == "relock" {
+		again = args[2:]
+	}
+	h.add(ts, args[0], at.solved(ts, again))
 }
 
 // reportedProblem is a problem as people or programs are told of it.
@@ -453,7 +470,7 @@ var shellWord = regexp.MustCompile(`(?:[^\s'"]|'[^']*'|"[^"]*")+`)
 
 // toDo are the words with which a hint begins: what to do, perhaps after a condition.
 var toDo = strings.Fields(`
-	add allow ask change check choose clone commit compare correct decide delete divide do fetch find finish give go grant
+	add allow ask begin change check choose clone commit compare correct decide delete divide do fetch find finish give go grant
 	keep leave let list lock look make move name post put raise remove rename replace report restore run say set split
 	take try update upgrade use wait write`)
 

@@ -42,7 +42,7 @@ func (k Format[F]) Read(src []byte, path string, stored func() []byte) (f *F, co
 	if err != nil {
 		return nil, 0, []problem.Problem{*err}
 	}
-	ours, theirs, errors := k.sides(sides.ours, sides.theirs, path, "merge conflict", takeOne)
+	ours, theirs, errors := k.sides(sides.ours, sides.theirs, path, "merge conflict", takeOne(path))
 	if len(errors) > 0 {
 		return nil, 0, errors
 	}
@@ -77,7 +77,9 @@ func (k Format[F]) sides(first, second []byte, path, of, hint string) (ours, the
 }
 
 // takeOne is the hint for markers that cannot be read.
-const takeOne = "take one side whole (git checkout --ours, or --theirs, and the path of the file), then run relock lock"
+func takeOne(path string) string {
+	return "take one side whole, with `git checkout --ours :/" + path + "` or with --theirs, then run `relock lock`"
+}
 
 // sides are the texts of the parts between conflict markers. Each has empty lines for the
 // other sides' lines, so that line numbers stay.
@@ -110,7 +112,7 @@ func splitSides(src []byte, path string) (sides, *problem.Problem) {
 	fail := func(line int, format string, args ...any) (sides, *problem.Problem) {
 		d := ConflictAt(path, line)
 		d.Message = "the markers of a merge conflict cannot be read: " + fmt.Sprintf(format, args...)
-		d.Hint = takeOne
+		d.Hint = takeOne(path)
 		return sides{}, &d
 	}
 	for line := range bytes.Lines(src) {
@@ -190,6 +192,6 @@ func ConflictAt(path string, line int) problem.Problem {
 	return problem.Problem{
 		Code: problem.CodeConflict, Place: problem.Place{Path: path, Line: line},
 		Message: "the file has the markers of a merge conflict",
-		Hint:    "run relock lock, which reads both sides and plans their entries again",
+		Hint:    "run `relock lock`, which reads both sides and plans their entries again",
 	}
 }

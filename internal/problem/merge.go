@@ -19,6 +19,6 @@ func Unmerged(src []byte, file Place) (d Problem, ok bool) {
 	return Problem{
 		Code: CodeSyntax, Place: file.At(1 + bytes.Count(src[:at[0]], []byte("\n"))),
 		Message: "the file has the markers of a merge conflict",
-		Hint:    "finish the merge: git status lists the files",
+		Hint:    "finish the merge: `git status` lists the files",
 	}, true
 }

@@ -346,7 +346,7 @@ func (d *direct) suggest(ctx context.Context, tool provider.Tool, addr provider.
 	}
 	for _, r := range releases {
 		if spoken(r.Protocols) {
-			e.Problem.Hint = fmt.Sprintf("the newest release that %s can run is %s; add a version constraint that selects it", tool, r.Version)
+			e.Problem.Hint = fmt.Sprintf("add a version constraint that selects %s, the newest release that %s can run", r.Version, tool)
 		}
 	}
 	return e

@@ -64,6 +64,7 @@ func subject(want provider.Want) string {
 // hints are the hints for errors that have none.
 var hints = map[problem.Code]string{
 	problem.CodeNoPackage:    "leave the platform out, or select a version that is published for it",
+	problem.CodeProtocol:     "change the constraints, or set tool-version if another release of the tool is used",
 	problem.CodeUnreachable:  "check that the host can be reached from here, and try again",
 	problem.CodeBadAnswer:    "report this to the operator of the registry or mirror",
 	problem.CodeBadChecksum:  "do not use the package; report this to the operator of the registry or mirror",

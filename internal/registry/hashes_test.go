@@ -257,7 +257,7 @@ func TestProtocolErrorSuggestsRelease(t *testing.T) {
 	f.edit = func(_ provider.Platform, a map[string]any) { a["protocols"] = []string{"7.0"} }
 	_, err := f.client(t, Options{}, "").Hashes(t.Context(), opentofu, want(privateHost, linux))
 	e := wantError(t, err, problem.CodeProtocol, "OpenTofu 1.12.6 speaks 5 and 6")
-	if !strings.Contains(e.Problem.Hint, "the newest release that OpenTofu 1.12.6 can run is 0.10.0") {
+	if !strings.Contains(e.Problem.Hint, "selects 0.10.0, the newest release that OpenTofu 1.12.6 can run") {
 		t.Errorf("hint = %q, want it to name 0.10.0", e.Problem.Hint)
 	}
 }

@@ -244,10 +244,10 @@ func unlocked(s inventory, fails bool) []problem.Problem {
 	d := problem.Problem{
 		Code: problem.CodeUnlocked, Severity: problem.SeverityWarning,
 		Message: collect.Count(len(s.unlocked), "root module has no lock file: ", "root modules have no lock file: ") + firstOf(s.unlocked, mostNamed),
-		Hint:    cmp.Or(s.hidden, "relock upgrade --create writes them; the setting create takes them in every run, and unlocked: ignore leaves this line out"),
+		Hint:    cmp.Or(s.hidden, "run `relock upgrade --create`, which writes them; `create: true` in the configuration file takes them in every run, and `unlocked: ignore` leaves this line out"),
 	}
 	if len(s.unlocked) == 1 {
-		d.Hint = cmp.Or(s.hidden, "relock upgrade "+report.ShellWord(s.unlocked[0])+" writes it; the setting create takes it in every run, and unlocked: ignore leaves this line out")
+		d.Hint = cmp.Or(s.hidden, "run `relock upgrade "+report.ShellWord(s.unlocked[0])+"`, which writes it; `create: true` in the configuration file takes it in every run, and `unlocked: ignore` leaves this line out")
 	}
 	if fails {
 		d.Severity = problem.SeverityError
@@ -269,7 +269,7 @@ func passedOver(dirs []string) []problem.Problem {
 		"directories with configuration were passed over, since nothing makes them root modules: ")
 	return []problem.Problem{{
 		Code: problem.CodePassedOver, Severity: problem.SeverityWarning, Message: what + firstOf(dirs, mostPassedOver),
-		Hint: "name a directory to take it in, or spell its name in include",
+		Hint: "if one is a root module, run `relock upgrade " + report.ShellWord(dirs[0]) + "`, which writes its lock file, or add it to include",
 	}}
 }
 
@@ -340,13 +340,13 @@ func ignored(names, lines []string) []problem.Problem {
 		Code: problem.CodeIgnoredLock, Severity: problem.SeverityWarning,
 		Message: "git ignores " + collect.Count(len(names), "lock file, so that nobody else gets it: ", "lock files, so that nobody else gets them: ") +
 			firstOf(names, mostNamed),
-		Hint: "take the line " + lines[0] + " out, and commit the lock files",
+		Hint: "remove the line " + lines[0] + ", and commit the lock files",
 	}
 	if len(names) == 1 {
 		d.Hint = strings.TrimSuffix(d.Hint, "s")
 	}
 	if len(lines) > 1 {
-		d.Hint = "take the lines " + firstOf(lines, mostNamed) + " out, and commit the lock files"
+		d.Hint = "remove the lines " + firstOf(lines, mostNamed) + ", and commit the lock files"
 	}
 	return []problem.Problem{d}
 }

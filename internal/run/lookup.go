@@ -188,8 +188,8 @@ func (s *Lookup) verdict() (missing, notices []problem.Problem) {
 
 // The commands that list what a name may mean.
 const (
-	listsProviders = "relock scan lists the providers of each root module"
-	listsRoots     = "relock scan lists root modules"
+	listsProviders = "run `relock scan`, which lists the providers of each root module"
+	listsRoots     = "run `relock scan`, which lists root modules"
 )
 
 // missing is the problem that no target has a name.

@@ -60,10 +60,10 @@ func TestNamesAreHonoured(t *testing.T) {
 		told     []string // SEVERITY MESSAGE: HINT
 	}{
 		"there":             {named: "hashicorp/null"},
-		"misspelt":          {named: "hashicorp/nul", fails: true, told: []string{"0 no root module requires or locks hashicorp/nul: relock scan lists the providers of each root module"}},
-		"a_pattern":         {named: "acme/*", told: []string{"1 no root module requires or locks acme/*: relock scan lists"}},
+		"misspelt":          {named: "hashicorp/nul", fails: true, told: []string{"0 no root module requires or locks hashicorp/nul: run `relock scan`, which lists the providers of each root module"}},
+		"a_pattern":         {named: "acme/*", told: []string{"1 no root module requires or locks acme/*: run `relock scan`"}},
 		"not_all_was_read":  {named: "acme/else", unread: 1, told: []string{"0 acme/else was not found in what could be read: make readable"}},
-		"a_rule_for_nobody": {settings: ruled, told: []string{"1 the rule matches nothing in this repository: relock scan lists the providers of each root module"}},
+		"a_rule_for_nobody": {settings: ruled, told: []string{"1 the rule matches nothing in this repository: run `relock scan`, which lists the providers of each root module"}},
 		"a_rule_for_others": {settings: ruled, unread: 1},
 		"one_of_several":    {named: "acme/else", part: true},
 	}

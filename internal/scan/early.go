@@ -184,7 +184,7 @@ func (v *visit) givenToRoot(decl tfconfig.Variable) (cty.Value, *staticeval.Unkn
 	}
 	return cty.DynamicVal, &staticeval.Unknown{
 		Reason: "var." + decl.Name + " has no value",
-		Hint:   "set it in terraform.tfvars, or set module-vars",
+		Hint:   "set it in terraform.tfvars, or in the configuration file, as in `module-vars: {" + decl.Name + ": VALUE}`",
 	}
 }
 

@@ -367,7 +367,7 @@ func (f *finder) addMade(dirs []tfconfig.Directory) bool {
 // directories without a lock file.
 func (f *finder) nothing(base tfconfig.Directory, unlocked []tfconfig.Directory) (reason, hint string) {
 	if terragruntUnit(base) && !f.locked(base) {
-		return "", "it is a Terragrunt unit: Terragrunt writes its lock file, and relock lock completes it"
+		return "", "let Terragrunt write the lock file of this unit; then run `relock lock`, which completes it"
 	}
 	configured := slices.DeleteFunc(slices.Clone(unlocked), func(at tfconfig.Directory) bool { return !f.lockable(at) })
 	if len(configured) == 0 {
@@ -398,7 +398,7 @@ func (f *finder) nothing(base tfconfig.Directory, unlocked []tfconfig.Directory)
 	default:
 		reason = ": " + list + " has configuration without a lock file, and may be no root module"
 	}
-	return reason, cmp.Or(f.hidden(configured), "name a root module to have its lock file written, as in relock upgrade DIR")
+	return reason, cmp.Or(f.hidden(configured), "if one is a root module, run `relock upgrade DIR`, which writes its lock file")
 }
 
 // hidden returns what hides the lock file of one of these directories from git; empty:
@@ -409,7 +409,7 @@ func (f *finder) hidden(dirs []tfconfig.Directory) string {
 	}
 	for _, at := range dirs {
 		if by := f.opts.HiddenBy(at.Join(lockfile.Name)); by != "" {
-			return "git ignores lock files by " + by + ": take that line out, and relock upgrade DIR writes them"
+			return "remove the line " + by + ", by which git ignores lock files, and run `relock upgrade DIR`"
 		}
 	}
 	return ""

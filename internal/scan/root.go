@@ -217,7 +217,11 @@ func (r Root) NotRead() problem.Problem { return r.Kind.warning(path.Join(r.Dir,
 
 // warning says that a lock file is not a root module's own.
 func (k Kind) warning(lock string) problem.Problem {
-	d := problem.Problem{Severity: problem.SeverityWarning, Place: problem.Place{Path: lock}, Hint: "relock lock completes its hashes"}
+	exclude := "leave it out of runs: `exclude: [" + path.Dir(lock) + "]`"
+	d := problem.Problem{
+		Severity: problem.SeverityWarning, Place: problem.Place{Path: lock},
+		Hint: "run `relock lock`, which completes its hashes, or " + exclude,
+	}
 	switch k {
 	case TerragruntUnit:
 		d.Code, d.Message = problem.CodeTerragruntUnit, "the lock file belongs to a Terragrunt unit, whose configuration is generated"
@@ -227,6 +231,7 @@ func (k Kind) warning(lock string) problem.Problem {
 		d.Code, d.Message = problem.CodeCDK, "the lock file belongs to CDK for Terraform, and what that generates is not in the repository"
 	default:
 		d.Code, d.Message = problem.CodeOrphanLock, "the lock file has no configuration beside it"
+		d.Hint = "delete it with `git rm " + shellWord(":/"+lock) + "`, or " + exclude
 	}
 	return d
 }

@@ -324,13 +324,18 @@ func (w *walker) install(c tfconfig.ModuleCall, to *visit) {
 
 // CheckOut is the command that adds a directory to a sparse checkout.
 func CheckOut(dir string) string {
+	return "run `git sparse-checkout add " + shellWord(dir) + "`"
+}
+
+// shellWord is a path as a shell reads it.
+func shellWord(path string) string {
 	special := func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("+-./_", r)
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("+-./:_", r)
 	}
-	if strings.ContainsFunc(dir, special) {
-		dir = "'" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
+	if strings.ContainsFunc(path, special) {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 	}
-	return "git sparse-checkout add " + dir
+	return path
 }
 
 // remote follows a call of a module that is not in the file tree of its caller.

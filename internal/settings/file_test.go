@@ -359,7 +359,7 @@ var refusedFiles = []struct {
 	{"unknown merge method", "version: 1\npull-request: {auto-merge: true}\n", `relock.yml:2: pull-request.auto-merge must be one of "", squash, merge, rebase`, "", true},
 	{"unknown placeholder", "version: 1\npull-request:\n  title: \"Bump {{ name }}\"\n", `relock.yml:3: pull-request.title: "{{ name }}" is not a placeholder; known are {{changes}}, {{group}}, {{provider}}, {{from}}, {{to}}, {{directories}}, {{base}}`, "", false},
 	{"open placeholder", "version: 1\npull-request:\n  commit-message: \"x {{to\"\n", `relock.yml:3: pull-request.commit-message: "x {{to" holds braces that are no placeholder; known are {{changes}}, {{group}}, {{provider}}, {{from}}, {{to}}, {{directories}}, {{base}}`, "", false},
-	{"merge conflict", "version: 1\n<<<<<<< HEAD\nstrict: true\n=======\nstrict: false\n>>>>>>> topic\n", "relock.yml:2: the file has the markers of a merge conflict", "finish the merge: git status lists the files", false},
+	{"merge conflict", "version: 1\n<<<<<<< HEAD\nstrict: true\n=======\nstrict: false\n>>>>>>> topic\n", "relock.yml:2: the file has the markers of a merge conflict", "finish the merge: `git status` lists the files", false},
 	{"placeholder without quotes", "version: 1\npull-request:\n  title: {{to}}\n", "relock.yml:3: could not find flow map content", "", false},
 	{"long template", "version: 1\npull-request: {title: " + strings.Repeat("x", 257) + "}\n", "relock.yml:2: pull-request.title: the template is longer than 256 bytes", "", false},
 	{"reviewer with @", "version: 1\npull-request: {reviewers: [\"@octocat\"]}\n", `relock.yml:2: pull-request.reviewers: "@octocat" is not the name of a user; it must be like octocat, without @`, "", false},

@@ -189,7 +189,7 @@ func locateModule(d *decoder, c ModuleCall, source, version argument) ModuleSour
 	case addr.Kind == moduleaddr.Registry:
 		m.Kind, m.Why.Reason = RemoteSource, "it comes from a module registry"
 	case addr.Kind == moduleaddr.Unknown:
-		d.AddHinting(at, "a path relative to the module must begin with ./ or ../",
+		d.AddHinting(at, "begin the path with ./ or ../ if it is relative to the module",
 			"invalid module source address: it is no local path, no address of a module registry and no URL")
 	default:
 		m.Kind, m.Why.Reason = RemoteSource, "it comes from outside of the repository"

@@ -176,7 +176,7 @@ func (d *decoder) unexpected(diags hcl.Diagnostics) {
 			d.Diags[before+i].Code = UnknownPart
 		}
 		if unsupported || strings.HasPrefix(diag.Message, "extraneous ") {
-			d.Diags[before+i].Hint = "this is read as configuration of " + d.tool.Name.Title() + ": if another tool or release is used, set --tool and --tool-version"
+			d.Diags[before+i].Hint = "set --tool and --tool-version, if another tool or release is used: this is read as configuration of " + d.tool.Name.Title()
 		}
 	}
 }

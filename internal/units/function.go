@@ -241,7 +241,7 @@ func (t functionTable) environment(args []string) (cty.Value, error) {
 
 // namesValues says how to name the values of a variable, in YAML that can be copied.
 func namesValues(name string) string {
-	return "name the values of " + name + " in .github/relock.yml: terragrunt: {environments: [{name: production, env: {" + name + ": VALUE}}]}"
+	return "name the values of " + name + " in .github/relock.yml: `terragrunt: {environments: [{name: production, env: {" + name + ": VALUE}}]}`"
 }
 
 // constraintFunc is the function constraint_check.

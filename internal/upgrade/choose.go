@@ -171,7 +171,7 @@ func (c chosen) stay(locked provider.Version) (provider.Release, error) {
 		case len(c.allowed()) == 0: // an upgrade fails, too
 			err.Problem.Hint = problem.Of(c.noVersion()).Hint
 		case !c.wanted.lockAlone: // else an upgrade keeps the version, too
-			err.Problem.Hint, err.Problem.Upgradable = "run relock upgrade to select another version", true
+			err.Problem.Hint, err.Problem.Upgradable = "run `relock upgrade` to select another version", true
 		}
 		return provider.Release{}, err
 	}
@@ -288,7 +288,7 @@ func (c chosen) noVersion() error {
 		Problem: problem.Problem{
 			Code: problem.CodeNoVersion, Host: methods.host(c.wanted.addr()), Subject: problem.Subject{Addr: c.wanted.addr()},
 			Message: fmt.Sprintf("no release of %s meets the constraints %q", c.wanted.addr(), c.wanted.constraints),
-			Hint:    "no release at all is listed" + cmp.Or(methods.answered("by"), " by the registry"),
+			Hint:    "ask its publisher: no release at all is listed" + cmp.Or(methods.answered("by"), " by the registry"),
 		},
 	}
 	if len(releases) == 0 {
@@ -300,9 +300,9 @@ func (c chosen) noVersion() error {
 	}
 	err.Problem.Message += said
 	top := slices.MaxFunc(releases, func(a, b provider.Release) int { return a.Version.Compare(b.Version) }).Version
-	err.Problem.Hint = fmt.Sprintf("the newest release%s is %s", methods.answered("of"), top)
+	err.Problem.Hint = fmt.Sprintf("change the constraints: the newest release%s is %s", methods.answered("of"), top)
 	if t, ok := excluding(c.wanted.requirement, top); ok {
-		err.Problem.Hint += fmt.Sprintf("; %q at %s excludes it", t.Constraint, t.Place)
+		err.Problem.Hint += fmt.Sprintf(", and %q at %s excludes it", t.Constraint, t.Place)
 	} else if top.Prerelease != "" {
 		err.Problem.Hint += ", a prerelease, which only an exact constraint selects"
 	}

@@ -147,9 +147,9 @@ func (c covered) withdrawn() (kept bool, notices []error, failure error) {
 	case down && !methods.allListed():
 		err.Problem.Hint = fmt.Sprintf("it does not go down to %s before each of these has listed what it offers: add the provider there, or exclude it there in the CLI configuration", best)
 	case down:
-		err.Problem.Hint = fmt.Sprintf("ask its publisher why; relock upgrade --provider %s --allow-downgrade moves it to %s", w.addr().Short(), best)
+		err.Problem.Hint = fmt.Sprintf("ask its publisher why; run `relock upgrade --provider %s --allow-downgrade`, which moves it to %s", w.addr().Short(), best)
 	default:
-		err.Problem.Hint = fmt.Sprintf("ask its publisher why; relock upgrade --provider %s moves it to %s, unless a rule holds that", w.addr().Short(), best)
+		err.Problem.Hint = fmt.Sprintf("ask its publisher why; run `relock upgrade --provider %s`, which moves it to %s, unless a rule holds that", w.addr().Short(), best)
 	}
 	switch {
 	case slices.ContainsFunc(methods, func(m provider.Method) bool { return m.Listed && !m.Mirror }):

@@ -46,7 +46,7 @@ func TestWithdrawnVersions(t *testing.T) {
 		{
 			name: "kept for a person to look", releases: older, want: "1.5.0",
 			err:  "the locked version 1.5.0 of registry.terraform.io/hashicorp/a is no longer offered and kept",
-			hint: "relock upgrade --provider hashicorp/a --allow-downgrade moves it to 1.1.0",
+			hint: "run `relock upgrade --provider hashicorp/a --allow-downgrade`, which moves it to 1.1.0",
 		},
 		{name: "down by request", releases: older, opts: Options{AllowDowngrade: true, Platforms: list(two...)}, want: "1.1.0"},
 		{name: "down as the tool does", releases: older, opts: Options{Exact: true, Platforms: list(two...)}, want: "1.1.0"},
@@ -54,7 +54,7 @@ func TestWithdrawnVersions(t *testing.T) {
 		{name: "up where there is a newer one", releases: newer, opts: Options{Platforms: list(two...)}, want: "1.6.0"},
 		{
 			name: "kept where a rule holds the newer one", releases: newer, opts: Options{Policy: policy.Rulebook{Rules: held}, Platforms: list(two...)}, want: "1.5.0",
-			err: "no longer offered and kept", hint: "moves it to 1.6.0, unless a rule holds that",
+			err: "no longer offered and kept", hint: "which moves it to 1.6.0, unless a rule holds that",
 		},
 		{
 			name: "kept where nothing else is allowed", releases: older, requires: "a 1.5.0", want: "1.5.0",
@@ -77,7 +77,7 @@ func TestWithdrawnVersions(t *testing.T) {
 		{
 			name: "a mirror and the registry lack it", releases: older, methods: asked(true, true), want: "1.5.0",
 			err:  "no longer offered by the " + mirrorName + " or the registry registry.terraform.io and kept",
-			hint: "--allow-downgrade moves it to 1.1.0",
+			hint: "--allow-downgrade`, which moves it to 1.1.0",
 		},
 		{
 			name: "down by request where both lack it", releases: older, methods: asked(true, true), want: "1.1.0",

@@ -68,7 +68,7 @@ func (m methods) notOffered(addr provider.Addr, locked provider.Version) *proble
 		Problem: problem.Problem{
 			Code: problem.CodeLockedVersion, Host: m.host(addr), Subject: problem.Subject{Addr: addr, Version: locked, Versioned: true},
 			Message: fmt.Sprintf("the locked version %s of %s is no longer offered%s", locked, addr, m.answered("by")),
-			Hint:    "run relock upgrade to select another version",
+			Hint:    "run `relock upgrade` to select another version",
 		},
 	}
 }

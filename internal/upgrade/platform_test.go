@@ -22,7 +22,7 @@ func platforms(names ...string) []provider.Platform {
 // lock. A platform of a file or an input is reported and left out.
 func TestDemandedPlatformsMustBeReleased(t *testing.T) {
 	t.Parallel()
-	const hint = "1.0.0 is released for all of them; else leave these out of --platform, or name them in the configuration file: there relock reports a platform without a package and leaves it out"
+	const hint = "choose 1.0.0, which is released for all of them; or leave these out of --platform, or name them in the configuration file: there relock reports a platform without a package and leaves it out"
 	src := &offer{releases: map[string]map[string][]string{
 		"a": {"1.0.0": {"linux_amd64", "darwin_arm64"}, "2.0.0": {"linux_amd64"}},
 		"b": {"1.0.0": {"linux_amd64", "darwin_arm64"}, "1.1.0": {"linux_amd64", "darwin_arm64"}},

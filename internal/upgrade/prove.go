@@ -135,7 +135,7 @@ func (p proven) unreleased(found []provider.Hashes, b behaviour) error {
 		err.Problem.Subject.Platform = missing[0]
 		err.Problem.Hint = "leave these out of --platform, or name them in the configuration file: there relock reports a platform without a package and leaves it out"
 		if serving := p.selection.Serving; !serving.IsZero() {
-			err.Problem.Hint = fmt.Sprintf("%s is released for all of them; else %s", serving, err.Problem.Hint)
+			err.Problem.Hint = fmt.Sprintf("choose %s, which is released for all of them; or %s", serving, err.Problem.Hint)
 		}
 		return err
 	}
@@ -357,11 +357,11 @@ func untrusted(want provider.Want, h provider.Hashes, b behaviour) error {
 	}
 	switch {
 	case b.provenOnly && h.Mirror != "":
-		err.Problem.Hint = "take hashes from the provider's own registry, or leave --strict out"
+		err.Problem.Hint = "take hashes from the provider's own registry, or leave out `--strict`"
 		return err
 	case b.provenOnly && h.Signer.KeyID == "":
 		err.Problem.Message += "not signed by an announced key"
-		err.Problem.Hint = "without --strict it is accepted where the tool accepts it"
+		err.Problem.Hint = "leave out `--strict`, and it is accepted where the tool accepts it"
 		return err
 	case b.options.Signers.Admits(want.Addr, h.Signer):
 		return nil

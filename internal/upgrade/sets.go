@@ -52,7 +52,7 @@ func (r root) asOneSetLeaves() root {
 		r.diagnostics = append(r.diagnostics, problem.Problem{
 			Severity: problem.SeverityWarning, Code: problem.CodeSets, Place: problem.Place{Path: path.Join(r.module.Dir, lockfile.Name)},
 			Message: fmt.Sprintf("the lock file is as init leaves it with the set %s, and does not serve every other set", set),
-			Hint:    "relock upgrade makes it serve all of them",
+			Hint:    "run `relock upgrade`, which makes it serve all of them",
 		})
 		return r
 	}
