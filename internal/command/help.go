@@ -25,7 +25,7 @@ type section struct {
 // flagSections are the sections of flags in help. Flags that are in none come first.
 var flagSections = []section{
 	{"Which root modules", []string{"create", "unlocked", "module-lock", "unreadable-modules", "touched", "repo"}},
-	{"Which versions", []string{"tool", "tool-version", "provider", "allow-downgrade", "keep-unreferenced", "accept-re-released"}},
+	{"Which versions", []string{"tool", "tool-version", "provider", "allow-downgrade", "keep-unreferenced", "accept-re-released", "accept-moved"}},
 	{"Which hashes", []string{"platform", "hashes-from", "hash-source", "strict", "exact", "prune"}},
 	{"How it runs", []string{"config", "cache", "jobs", "timeout"}},
 	{"What it prints", []string{"format", "stats", "verbose", "help"}},
@@ -100,7 +100,7 @@ var exampleLines = map[string][][2]string{
 // these instead.
 var arguments = map[string]string{
 	"tool-version": "X.Y.Z", "platform": "OS_ARCH", "provider": "PATTERN", "why": "PATTERN",
-	"accept-re-released": "PROVIDER@VERSION", "touched": "REVISION", "git": "REVISION",
+	"accept-re-released": "PROVIDER@VERSION", "accept-moved": "PATTERN", "touched": "REVISION", "git": "REVISION",
 	"repo": "OWNER/NAME", "org": "OWNER", "where": "CONDITION", "max-new": "NUMBER", "shard": "I/N",
 	"config": "FILE", "cache": "FILE", "fleet": "FILE", "ledger": "FILE", "baseline": "FILE",
 	"severity": "CODE=SEVERITY", "recheck": "NUMBER", "jobs": "NUMBER",

@@ -20,11 +20,24 @@ func (b Rulebook) About(dir string, addr provider.Addr) Applied {
 	a := Applied{Now: b.Now}
 	for _, r := range b.Rules {
 		ended := !r.Until.IsZero() && !b.Now.Before(r.Until)
-		if !ended && r.Where.Names(addr) && r.Where.In(dir) && (r.Group == "" || r.Group == b.GroupOf(dir, addr)) {
+		if !ended && len(r.Modules) == 0 && r.Where.Names(addr) && r.Where.In(dir) && (r.Group == "" || r.Group == b.GroupOf(dir, addr)) {
 			a.Rules = append(a.Rules, r)
 		}
 	}
 	return a
+}
+
+// AboutModule returns the rules about a module package, by its address in a lock file of
+// modules. Rules about providers are none.
+func (b Rulebook) AboutModule(dir, address string) AboutModules {
+	a := Applied{Now: b.Now}
+	for _, r := range b.Rules {
+		ended := !r.Until.IsZero() && !b.Now.Before(r.Until)
+		if !ended && r.Where.In(dir) && slices.ContainsFunc(r.Modules, func(p string) bool { return MatchesModule(p, address) }) {
+			a.Rules = append(a.Rules, r)
+		}
+	}
+	return AboutModules{a}
 }
 
 // Reason says why a newer release was not locked. Package upgrade has further

@@ -59,6 +59,11 @@ func (w Where) In(dir string) bool { return len(w.Directories) == 0 || globs.InA
 // that is nil, empty or zero is not set.
 type Rule struct {
 	Where Where
+	// Modules are patterns of module packages. A rule that has some is about these alone, and
+	// a rule that has none is about providers alone.
+	Modules []string `key:"modules"`
+	// Moving says whether tags and versions of modules are followed where they move.
+	Moving *bool `key:"moving"`
 	// Group limits the rule to the changes of a group, by its key; empty means
 	// all groups.
 	Group string
@@ -120,6 +125,9 @@ func (r Rule) Markdown() safe.Markdown {
 	for _, p := range r.Where.Providers {
 		who = append(who, safe.Code(p.String()))
 	}
+	for _, m := range r.Modules {
+		who = append(who, safe.Code(m))
+	}
 	for _, u := range r.Updates {
 		who = append(who, safe.Format("%s updates", safe.Text(string(u))))
 	}
@@ -139,6 +147,9 @@ func (r Rule) Markdown() safe.Markdown {
 	}
 	if r.MinimumAge != nil {
 		what = append(what, safe.Format("at least %s hours old", safe.Text(fmt.Sprintf("%g", r.MinimumAge.Hours()))))
+	}
+	if r.Moving != nil && *r.Moving {
+		what = append(what, safe.Const("followed where it moves"))
 	}
 	if r.Permitted != nil && *r.Permitted {
 		what = append(what, safe.Const("permitted"))

@@ -162,6 +162,7 @@ const (
 	BumpMinor      Bump = "minor"
 	BumpPatch      Bump = "patch"
 	BumpPrerelease Bump = "prerelease"
+	BumpCommit     Bump = "commit" // of a module: another commit of a branch
 	BumpNone       Bump = ""
 )
 

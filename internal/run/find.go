@@ -182,6 +182,9 @@ func scanOptions(j job, narrowed extent, t tree) scan.Options {
 	opts.Wanted = narrowed.touched
 	if j.ask.plans() {
 		opts.LockModules = j.settings.ModuleLock == settings.WriteModuleLock
+		book := j.settings.Policy
+		book.Now = j.env.Now
+		opts.ModuleRules = moduleRules{book, j.settings.AcceptMoved}
 		// A run about some providers leaves everything else as it is locked.
 		opts.MoveModules = j.plan.Mode == upgrade.Upgrade && len(j.plan.Only) == 0
 	}

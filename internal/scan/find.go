@@ -100,6 +100,8 @@ type Options struct {
 	// modules move as by init -upgrade. Without it those that a lock file names stay.
 	LockModules, MoveModules bool
 
+	// ModuleRules has the rules about locked modules; nil: there are none.
+	ModuleRules ModuleRules
 	// Installed asks for the records that init makes of a module tree.
 	Installed bool
 

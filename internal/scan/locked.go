@@ -44,9 +44,20 @@ func readModuleLock(name string, src []byte, err error, mergeBase func(string) [
 // entry that it allows, as if the registry offered no other version. So an entry that one
 // call adds may serve others, too.
 type moduleLock struct {
+	dir     string
 	moves   bool // versions and branches move, as by init -upgrade
+	rules   ModuleRules
 	entries map[modulelock.Key]modulelock.Entry
 	grown   int // how often an entry was added
+}
+
+// ModuleRules are the rules about locked modules.
+type ModuleRules interface {
+	// Follows reports whether a root module follows a tag or a version that has moved.
+	Follows(dir string, k modulelock.Key) bool
+	// Holds returns the rule, for people, that holds a package of a root module at a version
+	// or a commit; empty: none does.
+	Holds(dir, address, from, to string) string
 }
 
 // newModuleLock is nil if the root module has no such file, and none is wanted.
@@ -54,7 +65,7 @@ func newModuleLock(r Root, opts *Options) *moduleLock {
 	if r.ModuleLock == nil && !opts.LockModules {
 		return nil
 	}
-	l := &moduleLock{moves: opts.MoveModules, entries: map[modulelock.Key]modulelock.Entry{}}
+	l := &moduleLock{dir: r.Dir, moves: opts.MoveModules, rules: opts.ModuleRules, entries: map[modulelock.Key]modulelock.Entry{}}
 	if r.ModuleLock != nil {
 		for _, e := range r.ModuleLock.Entries {
 			if r.ModuleLock.Disputed[e.Key] == nil { // it is asked for again
@@ -138,28 +149,66 @@ func entryOf(call Call, got fetched, tool provider.ToolName) (modulelock.Entry, 
 	return e, true
 }
 
-// stays decides about the answer for a call whose module may move. If the module stays, it
-// returns the entry that names it, and why.
-func (l *moduleLock) stays(q remoteCall, got fetched) (*modulelock.Entry, problem.Problem) {
+// again decides about the answer for a call whose module may move. If the module stays as it
+// is locked, or goes less far, it returns the question for the package to use, and why.
+func (l *moduleLock) again(q remoteCall, got fetched) (next remoteCall, why problem.Problem, again bool) {
 	if l == nil || !l.moves || q.Pin != (Pin{}) {
-		return nil, problem.Problem{}
+		return q, problem.Problem{}, false
 	}
+	serving, serves := l.serving(q.Call, q.tool)
 	if got.err != nil {
-		old, ok := l.serving(q.Call, q.tool)
-		if !ok || problem.Coded(got.err, problem.CodeNoVersion) {
-			return nil, problem.Problem{}
+		if !serves || problem.Coded(got.err, problem.CodeNoVersion) {
+			return q, problem.Problem{}, false
 		}
-		return &old, problem.Of(got.err)
+		q.Pin = pinOf(serving)
+		return q, problem.Of(got.err), true
 	}
 	e, lockable := entryOf(q.Call, got, q.tool.Name)
-	old, ok := l.entries[e.Key]
-	if !lockable || !ok || old.Hash == e.Hash || got.reference.Moves() {
-		return nil, problem.Problem{}
+	old, locked := l.entries[e.Key]
+	switch {
+	case !lockable || locked && old.Hash == e.Hash:
+		return q, problem.Problem{}, false
+	case !locked || got.reference.Moves():
+		if !serves {
+			return q, problem.Problem{}, false
+		}
+		return l.held(q, got, serving, e)
+	case l.rules != nil && l.rules.Follows(l.dir, e.Key):
+		return q, problem.Problem{}, false
 	}
-	return &old, problem.Problem{
+	q.Pin = pinOf(old)
+	return q, problem.Problem{
 		Code: problem.CodeModuleMoved, Message: fmt.Sprintf("%s was %s, and is %s now", e.Key, old.Hash, e.Hash),
-		Hint: "find out who moved it and why, and read what has changed",
+		Hint: "find out who moved it and why, and read what has changed; then `relock upgrade --accept-moved '" + e.Address + "'` locks what it names now",
+	}, true
+}
+
+// held decides whether rules hold the new version or commit of a package. Of a registry
+// module it takes the newest version that they do not hold.
+func (l *moduleLock) held(q remoteCall, got fetched, serving, e modulelock.Entry) (next remoteCall, why problem.Problem, again bool) {
+	holds := func(version string) string {
+		if l.rules == nil {
+			return ""
+		}
+		return l.rules.Holds(l.dir, e.Address, serving.Version, version)
 	}
+	rule := holds(e.Version)
+	if rule == "" {
+		return q, problem.Problem{}, false
+	}
+	why = problem.Problem{Severity: problem.SeverityNote, Code: problem.CodePolicy, Message: fmt.Sprintf("%s holds %s", rule, e.Key)}
+	_, above, _ := got.versions.Above(serving.Version)
+	for _, release := range slices.Backward(above) {
+		if allowed, err := goversion.NewConstraint(q.Version); q.Versioned && (err != nil || !allowed.Check(goversion.Must(goversion.NewVersion(release.Version)))) {
+			continue
+		}
+		if holds(release.Version) == "" {
+			q.Version, q.Versioned = release.Version, true
+			return q, why, true
+		}
+	}
+	q.Pin = pinOf(serving)
+	return q, why, true
 }
 
 // record adds the package of a followed call to the lock file, and returns its entry there.

@@ -52,7 +52,12 @@ func (f *forge) Fetch(_ context.Context, tool provider.Tool, call Call) (Package
 			allowed = goversion.MustConstraints(goversion.NewConstraint(call.Version))
 		}
 		version, _ := SelectModule(f.versions, allowed, tool)
-		return f.at(version, f.commits[version]), nil
+		p := f.at(version, f.commits[version])
+		p.Versions = &ModuleVersions{}
+		for _, v := range f.versions {
+			p.Versions.Releases = append(p.Versions.Releases, ModuleRelease{Version: v})
+		}
+		return p, nil
 	}
 	_, ref := a.Label()
 	p := f.at("", f.commits[ref])
@@ -73,6 +78,21 @@ func (f *forge) at(version, commit string) Package {
 		p.Repository = "git::https://git.example/net"
 	}
 	return p
+}
+
+// oneRule follows everything that has moved, or holds some versions.
+type oneRule struct {
+	follows bool
+	held    []string
+}
+
+func (r oneRule) Follows(string, modulelock.Key) bool { return r.follows }
+
+func (r oneRule) Holds(_, _, from, to string) string {
+	if from == to || !slices.Contains(r.held, to) {
+		return ""
+	}
+	return "the rule"
 }
 
 func commit(n int) string { return strings.Repeat(fmt.Sprint(n), 40) }
@@ -138,6 +158,7 @@ func TestLoad_modulesAsLocked(t *testing.T) {
 	tests := []struct {
 		name, config string
 		moves        bool
+		rules        ModuleRules
 		change       func(f *forge)
 		locked       []modulelock.Entry
 		uses         string
@@ -151,6 +172,9 @@ func TestLoad_modulesAsLocked(t *testing.T) {
 		{name: "content_as_locked", config: git, locked: []modulelock.Entry{entry(repository, "v1", 7), entry(repository, "main", 8)}, uses: "branch main@8, tag v1@7"},
 		{name: "tag_stays_and_branch_moves", moves: true, config: git, locked: []modulelock.Entry{entry(repository, "v1", 7), entry(repository, "main", 8)}, uses: "branch main@6, tag v1@7", kept: "module-moved"},
 		{name: "release_with_other_content", moves: true, config: called("a", netModule, "1.0.0"), locked: []modulelock.Entry{entry(netModule, "1.0.0", 9)}, uses: "a 1.0.0@9", kept: "module-moved"},
+		{name: "moved_and_followed", moves: true, rules: oneRule{follows: true}, config: git, locked: []modulelock.Entry{entry(repository, "v1", 7), entry(repository, "main", 8)}, uses: "branch main@6, tag v1@5"},
+		{name: "version_held", moves: true, rules: oneRule{held: []string{"2.0.0"}}, config: called("a", netModule, ""), locked: []modulelock.Entry{entry(netModule, "1.0.0", 1)}, uses: "a 1.3.0@3", kept: "policy"},
+		{name: "held_within_the_constraint", moves: true, rules: oneRule{held: []string{"2.0.0"}}, config: called("a", netModule, "!= 1.3.0, != 1.2.0"), locked: []modulelock.Entry{entry(netModule, "1.0.0", 1)}, uses: "a 1.0.0@1", kept: "policy"},
 		{name: "down", moves: true, config: calls + git, change: func(f *forge) { f.down = true },
 			locked: []modulelock.Entry{entry(netModule, "1.0.0", 1), entry(netModule, "1.2.0", 2), entry(repository, "v1", 5), entry(repository, "main", 8)},
 			uses:   "a 1.2.0@2, b 1.2.0@2, branch main@8, tag v1@5", kept: "unreachable unreachable unreachable unreachable"},
@@ -163,7 +187,7 @@ func TestLoad_modulesAsLocked(t *testing.T) {
 			if tt.change != nil {
 				tt.change(f)
 			}
-			m := loadLocked(t, f, tt.config, Options{MoveModules: tt.moves}, tt.locked...)
+			m := loadLocked(t, f, tt.config, Options{MoveModules: tt.moves, ModuleRules: tt.rules}, tt.locked...)
 			var kept []string
 			for _, p := range m.Tree.Kept {
 				kept = append(kept, string(p.Code))

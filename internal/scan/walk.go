@@ -348,10 +348,14 @@ func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
 	}
 	q := w.lock.question(Call{Source: c.Module.Text, Version: c.Module.Version, Versioned: c.Module.Versioned}, w.tool)
 	got, ok := w.ask(q, c, to)
-	if old, why := w.lock.stays(q, got); ok && old != nil {
-		why.Place, why.Message = c.Module.Place, "module."+to.path+" stays as it is locked: "+why.Message
+	if next, why, again := w.lock.again(q, got); ok && again {
+		how := " stays as it is locked: "
+		if next.Pin == (Pin{}) {
+			how = " goes less far: "
+		}
+		why.Place, why.Message = c.Module.Place, "module."+to.path+how+why.Message
 		w.Kept = append(w.Kept, why)
-		q.Pin = pinOf(*old)
+		q = next
 		got, ok = w.ask(q, c, to)
 	}
 	switch {

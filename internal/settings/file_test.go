@@ -53,7 +53,7 @@ rules:
     update-types: [major, minor, patch]
     ignore: true
   - {providers: [azurerm], allow-versions: "< 6.0.0", platforms: [linux_amd64, darwin_arm64, linux_amd64], auto-merge: false, permitted: false}
-
+  - {modules: ["git::https://example.com/*"], update-types: [commit], ignore: true, moving: true}
   - update-types:
       - major
     ignore: false
@@ -162,6 +162,10 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 					Where: policy.Where{Providers: []provider.Pattern{pattern("azurerm")}}, Allow: constraints("< 6.0.0"), AutoMerge: &no, Permitted: &no,
 					Platforms: []provider.Platform{{OS: "linux", Arch: "amd64"}, {OS: "darwin", Arch: "arm64"}},
 					Place:     problem.Place{Path: "relock.yml", Line: 30},
+				},
+				{
+					Modules: []string{"git::https://example.com/*"}, Updates: []provider.Bump{provider.BumpCommit}, Ignore: &yes, Moving: &yes,
+					Place: problem.Place{Path: "relock.yml", Line: 31},
 				},
 				{
 					Updates: []provider.Bump{provider.BumpMajor}, Ignore: &no, Except: constraints(">= 6.0.0, < 6.0.3"),
@@ -378,22 +382,24 @@ var refusedFiles = []struct {
 	{"rules that are a map", "version: 1\nrules: {ignore: true}\n", "relock.yml:2: rules must be a list of entries with keys and values", "", true},
 	{"rules of text", "version: 1\nrules: [aws]\n", "relock.yml:2: rules must be a list of entries with keys and values", "", true},
 	{"nothing for rules", "version: 1\nrules:\n", "relock.yml:2: rules must be a list of entries with keys and values", "", true},
-	{"rule that does nothing", "version: 1\nrules:\n  - ignore: true\n  - providers: [aws]\n    update-types: [major]\n", "relock.yml:4: rules: the rule does nothing; it must hold ignore, allow-versions, ignore-versions, hold-until, minimum-age, age-unknown, auto-merge, permitted or platforms", "", false},
+	{"rule that does nothing", "version: 1\nrules:\n  - ignore: true\n  - providers: [aws]\n    update-types: [major]\n", "relock.yml:4: rules: the rule does nothing; it must hold ignore, allow-versions, ignore-versions, moving, hold-until, minimum-age, age-unknown, auto-merge, permitted or platforms", "", false},
 	{"rule of no platform", "version: 1\nrules:\n  - platforms: []\n", "relock.yml:3: rules: platforms is empty; it must be a list like [linux_amd64, darwin_arm64]", "", false},
 	{"rule of a misspelt platform", "version: 1\nrules:\n  - platforms: [darwn_arm64]\n", `relock.yml:3: rules[].platforms: providers are not built for a platform "darwn_arm64"; did you mean darwin_arm64?`, "", false},
+	{"rule about providers and modules", "version: 1\nrules:\n  - {modules: [a], providers: [aws], ignore: true}\n", "relock.yml:3: rules: providers is about providers, and the rule is about modules; write two rules", "", false},
+	{"rule of moving tags without modules", "version: 1\nrules:\n  - moving: true\n", "relock.yml:3: rules: moving and the update type commit are about modules; name some with modules, like git::https://example.com/*", "", false},
 	{"permission for some updates", "version: 1\nrules:\n  - {permitted: false, update-types: [major]}\n", "relock.yml:3: rules: permitted does not depend on the kind of an update; put it in a rule without update-types", "", false},
 	{"permission on every host", "version: 1\nrules:\n  - {providers: [registry.terraform.io/acme/*, hashicorp/*], permitted: true}\n", "relock.yml:3: rules: with permitted: true, hashicorp/* would permit such providers of every host; write registry.terraform.io/hashicorp/* or registry.opentofu.org/hashicorp/*, or the host that you mean", "", false},
 	{"permission on a host that is a wildcard", "version: 1\nrules:\n  - {providers: ['*/hashicorp/aws'], permitted: true}\n", "relock.yml:3: rules: with permitted: true, */hashicorp/aws would permit such providers of every host; write registry.terraform.io/hashicorp/aws or registry.opentofu.org/hashicorp/aws, or the host that you mean", "", false},
 	{"permission for a type", "version: 1\nrules:\n  - {providers: [aws], permitted: true}\n", "relock.yml:3: rules: with permitted: true, aws would permit such providers of every host; write registry.terraform.io/*/aws or registry.opentofu.org/*/aws, or the host that you mean", "", false},
 	{"rule of platforms for some updates", "version: 1\nrules:\n  - {platforms: [linux_amd64], update-types: [major]}\n", "relock.yml:3: rules: platforms do not depend on the kind of an update; put them in a rule without update-types", "", false},
 	{"unknown key of a rule", "version: 1\nrules:\n  - ignore: true\n    provider: [aws]\n", `relock.yml:4: unknown key "rules[].provider"`, `did you mean "rules[].providers"?`, true},
-	{"key of a rule like no other", "version: 1\nrules:\n  - colour: red\n", `relock.yml:3: unknown key "rules[].colour"`, "known keys here are providers, directories, update-types, ignore, allow-versions, ignore-versions, hold-until, minimum-age, age-unknown, auto-merge, permitted, platforms", true},
+	{"key of a rule like no other", "version: 1\nrules:\n  - colour: red\n", `relock.yml:3: unknown key "rules[].colour"`, "known keys here are providers, modules, directories, update-types, ignore, allow-versions, ignore-versions, moving, hold-until, minimum-age, age-unknown, auto-merge, permitted, platforms", true},
 	{"key of a rule at the top", "version: 1\nminimum-age: 3d\n", `relock.yml:2: unknown key "minimum-age"`, `did you mean "rules[].minimum-age"?`, true},
 	{"dotted key of a rule", "version: 1\nrules: [{a.b: 1}]\n", `relock.yml:2: unknown key "rules[].a.b"`, "write b as a key under a", true},
 	{"text for a rule's providers", "version: 1\nrules: [{ignore: true, providers: aws}]\n", "relock.yml:2: rules[].providers must be a list of texts, like [a, b]", "", true},
 	{"bad pattern in a rule", "version: 1\nrules:\n  - ignore: true\n    providers:\n      - aws\n      - a//b\n", `relock.yml:6: rules[].providers: invalid provider pattern "a//b": it must be like hashicorp/aws or */aws`, "", false},
 	{"bad glob in a rule", "version: 1\nrules: [{ignore: true, directories: [/prod]}]\n", `relock.yml:2: rules[].directories: "/prod" is not a glob of directories; it must be relative to the repository, like envs/** or */prod`, "", false},
-	{"unknown update type", "version: 1\nrules:\n  - ignore: true\n    update-types: [major, huge]\n", `relock.yml:4: rules[].update-types: "huge" is not one of major, minor, patch`, "", true},
+	{"unknown update type", "version: 1\nrules:\n  - ignore: true\n    update-types: [major, huge]\n", `relock.yml:4: rules[].update-types: "huge" is not one of major, minor, patch, commit`, "", true},
 	{"text for ignore", "version: 1\nrules: [{ignore: all}]\n", "relock.yml:2: rules[].ignore must be true or false", "", true},
 	{"number for allow-versions", "version: 1\nrules: [{allow-versions: 6.0}]\n", "relock.yml:2: rules[].allow-versions must be one line of text", `write it in quotes: "6.0"`, true},
 	{"bad allow-versions", "version: 1\nrules: [{allow-versions: \"<6,\"}]\n", `relock.yml:2: rules[].allow-versions: invalid version constraints "<6,": a constraint is empty`, "", false},

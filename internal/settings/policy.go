@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	svchost "github.com/hashicorp/terraform-svchost"
@@ -33,16 +34,20 @@ func ruleRows(r *policy.Rule) []Setting {
 	return []Setting{
 		{field: &r.Where.Providers, Where: true,
 			Doc: "Patterns of the providers that the rule is for. Without it: every provider."},
+		{field: &r.Modules, Where: true,
+			Doc: "Patterns of the modules that the rule is for, as .modules.lock.hcl names them, like git::https://example.com/*. A rule with modules is about no provider."},
 		{field: &r.Where.Directories, Where: true, check: globs.IsGlob,
 			Doc: "Globs of the directories that the rule is for. Without it: everywhere."},
-		{field: &r.Updates, read: each(textOf[provider.Bump]), Where: true, Values: wordsOf(policy.Updates...),
-			Doc: "The updates that the rule is for: major, minor, patch. Without it: all of them."},
+		{field: &r.Updates, read: each(textOf[provider.Bump]), Where: true, Values: wordsOf(append(slices.Clone(policy.Updates), provider.BumpCommit)...),
+			Doc: "The updates that the rule is for: major, minor, patch, and commit of a module that follows a branch. Without it: all of them."},
 		{field: &r.Ignore,
 			Doc: "Do not take these updates; false takes back what an earlier rule says. Where it is about every update, nobody is asked about a provider whose entry covers the wanted platforms."},
 		{field: &r.Allow, read: said(provider.ParseConstraints),
 			Doc: "Version constraints that a release must meet, like < 6.0.0."},
 		{field: &r.Except, read: said(provider.ParseConstraints),
 			Doc: "Version constraints of the releases that are not taken, like >= 6.0.0, < 6.0.3."},
+		{field: &r.Moving,
+			Doc: "Whether tags of these modules that move are followed, as branches are. Without it such a module stays as it is locked, and the run fails."},
 		{field: &r.HoldUntil, read: one(policy.ParseDay),
 			Doc: "First day on which these updates are taken, in UTC, like 2027-01-31."},
 		{field: &r.MinimumAge, read: said(policy.ParseAge),
@@ -69,6 +74,9 @@ func ruleActs(s Setting, _ []Item, r Item) error {
 			return errors.New("platforms do not depend on the kind of an update; put them in a rule without update-types")
 		}
 	}
+	if err := aboutOne(r); err != nil {
+		return err
+	}
 	if err := permitsByHost(r); err != nil {
 		return err
 	}
@@ -84,6 +92,23 @@ func ruleActs(s Setting, _ []Item, r Item) error {
 	}
 	n := len(acts) - 1
 	return fmt.Errorf("the rule does nothing; it must hold %s or %s", strings.Join(acts[:n], ", "), acts[n])
+}
+
+// aboutOne refuses a rule about providers and modules at once, and what does not apply to the
+// ones or the others.
+func aboutOne(r Item) error {
+	if !r.has("modules") {
+		if r.has("moving") || slices.Contains(r.Fields.Texts("update-types"), string(provider.BumpCommit)) {
+			return errors.New("moving and the update type commit are about modules; name some with modules, like git::https://example.com/*")
+		}
+		return nil
+	}
+	for _, key := range []string{"providers", "permitted", "platforms", "auto-merge"} {
+		if r.has(key) {
+			return fmt.Errorf("%s is about providers, and the rule is about modules; write two rules", key)
+		}
+	}
+	return nil
 }
 
 // permitsByHost refuses a rule that permits too many providers. A pattern without a host

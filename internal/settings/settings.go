@@ -31,6 +31,7 @@ type Settings struct {
 	HashesFrom        string                    `key:"hashes-from" flag:"hashes-from"` // "methods", "origin" or "both"
 	HashSource        string                    `key:"hash-source" flag:"hash-source"` // "opentofu", or empty: none
 	AcceptReReleased  []provider.ReleasePattern `key:"verify.accept-re-released" flag:"accept-re-released"`
+	AcceptMoved       []string                  `flag:"accept-moved"`
 	Signers           provider.Signers          `key:"verify.signers"`
 	Severities        Severities
 	Registries        []Registry `key:"registries"`

@@ -61,6 +61,8 @@ func settingRows(c *Settings) []Setting {
 			Doc: "Whether to trust hashes that a registry reports of packages that were not downloaded. opentofu: trust registry.opentofu.org if the package is in a verified checksum list, and mark such hashes. Empty: only where OpenTofu itself does."},
 		{field: &c.AcceptReReleased, read: each(provider.ParseReleasePattern), Verbs: judging,
 			Doc: "Releases like hashicorp/aws@5.31.0 whose packages may differ from what was locked: their hashes are replaced. Others are refused."},
+		{field: &c.AcceptMoved, Verbs: []verbs.Verb{verbs.Upgrade},
+			Doc: "Patterns of modules, like git::https://example.com/*, whose tags have moved: what they name now is locked. Others stay as they are locked."},
 		{field: &c.Signers,
 			Doc: "Patterns of providers, each with the fingerprints of the keys that may sign their checksum lists, like hashicorp/*: [C874011F0AB405110D02105534365D9472D7468F]. Releases that another key signed, or none, are refused. A provider that several patterns select must be signed by a key that all of them name."},
 		{field: &c.Severities.Raised, lenient: lessSevere,

@@ -1,0 +1,54 @@
+package policy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// AboutModules are the rules about one module package of a root module. Without Applied.From
+// they judge changes of versions and commits.
+type AboutModules struct{ applied Applied }
+
+// MatchesModule reports whether a pattern names a module package. An asterisk is any text.
+func MatchesModule(pattern, address string) bool {
+	parts := strings.Split(pattern, "*")
+	for i, part := range parts {
+		parts[i] = regexp.QuoteMeta(part)
+	}
+	matched, err := regexp.MatchString("^"+strings.Join(parts, ".*")+"$", address)
+	return err == nil && matched
+}
+
+// Moving reports whether a tag or a version of the package is followed where it moves.
+func (m AboutModules) Moving() bool {
+	for _, r := range slices.Backward(m.applied.Rules) {
+		if r.Moving != nil {
+			return *r.Moving
+		}
+	}
+	return false
+}
+
+// Judge returns the hold of a change from one version or ref of the package to another. A
+// change of a commit alone has no versions, and counts as BumpCommit.
+func (m AboutModules) Judge(from, to string) Hold {
+	old, wasVersion := provider.ParseVersion(from)
+	now, isVersion := provider.ParseVersion(to)
+	if wasVersion == nil && isVersion == nil && from != to {
+		a := m.applied
+		a.From = old
+		return a.Judge(provider.Release{Version: now})
+	}
+	for _, r := range slices.Backward(m.applied.Rules) {
+		if r.Ignore != nil && r.isFor(provider.BumpCommit) {
+			if *r.Ignore {
+				return Hold{Reason: HeldByRule, Rule: r.Origin()}
+			}
+			break
+		}
+	}
+	return Hold{}
+}

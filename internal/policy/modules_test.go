@@ -1,0 +1,53 @@
+package policy
+
+import (
+	"testing"
+	"time"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// TestAboutModule has rules about modules, and changes that they hold or not.
+func TestAboutModule(t *testing.T) {
+	t.Parallel()
+	yes, no := true, false
+	below2, err := provider.ParseConstraints("< 2.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC)
+	book := Rulebook{Now: now, Rules: []Rule{
+		{Ignore: &yes}, // about providers alone
+		{Modules: []string{"mods.example/*"}, Allow: &below2},
+		{Modules: []string{"git::https://git.example/*"}, Updates: []provider.Bump{provider.BumpCommit}, Ignore: &yes},
+		{Modules: []string{"git::https://git.example/floating*"}, Ignore: &no, Moving: &yes},
+		{Modules: []string{"*"}, Where: Where{Directories: []string{"dev/**"}}, Moving: &yes},
+		{Modules: []string{"*old*"}, Ignore: &yes, Until: now},
+	}}
+	tests := []struct {
+		dir, address, from, to string
+		moving, held           bool
+	}{
+		{"prod", "mods.example/acme/net/aws", "1.0.0", "1.9.0", false, false},
+		{"prod", "mods.example/acme/net/aws", "1.0.0", "2.0.0", false, true},
+		{"prod", "mods.example/acme/net/aws", "2.0.0", "2.0.0", false, false},
+		{"prod", "git::https://git.example/net", "main", "main", false, true},
+		{"dev/a", "git::https://git.example/net", "main", "main", true, true},
+		{"prod", "git::https://git.example/floating", "v1", "v1", true, false},
+		{"prod", "git::https://old.example/net", "", "", false, false},
+		{"prod", "xmods.example/acme/net/aws", "1.0.0", "2.0.0", false, false},
+	}
+	for _, tt := range tests {
+		about := book.AboutModule(tt.dir, tt.address)
+		if moving, hold := about.Moving(), about.Judge(tt.from, tt.to); moving != tt.moving || (hold.Reason != "") != tt.held {
+			t.Errorf("%+v: moving %t, hold %+v", tt, moving, hold)
+		}
+	}
+	addr, err := provider.ParseAddr("registry.terraform.io/hashicorp/aws", provider.Terraform)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rules := book.About("prod", addr).Rules; len(rules) != 1 {
+		t.Errorf("%d rules are about the provider, want 1", len(rules))
+	}
+}
