@@ -74,7 +74,12 @@ func TestEveryHintHelps(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	codes, _ := problemCodes(t)
+	codes, source := problemCodes(t)
+	for _, m := range hintLiteral.FindAllStringSubmatch(source, -1) {
+		if !saysWhatToDo(m[1]) {
+			t.Errorf("a hint does not begin with what to do: %s", m[1])
+		}
+	}
 	for code := range codes {
 		reasons := 0
 		for _, has := range []bool{tried.has(code), hintless[code] != "", slices.Contains(hintDebt, code)} {
@@ -468,11 +473,15 @@ func wordsOf(command string) []string {
 
 var shellWord = regexp.MustCompile(`(?:[^\s'"]|'[^']*'|"[^"]*")+`)
 
-// toDo are the words with which a hint begins: what to do, perhaps after a condition.
+// toDo are the words with which a hint begins: what to do, perhaps after a condition, or the
+// question "did you mean".
 var toDo = strings.Fields(`
-	add allow ask begin change check choose clone commit compare correct decide delete divide do fetch find finish give go grant
-	keep leave let list lock look make move name post put raise remove rename replace report restore run say set split
+	add allow ask begin change check choose clone commit compare correct decide delete did divide do fetch find finish give go grant
+	keep leave let list lock look make move name post push put raise remove rename replace report resolve restore run say set split
 	take try update upgrade use wait write`)
+
+// hintLiteral is the beginning of a hint in the source.
+var hintLiteral = regexp.MustCompile(`\bHint(?: =|:) +(?:fmt\.Sprintf\()?"([^"]+)`)
 
 var condition = regexp.MustCompile(`^(if|to|in|on|as|for|until|after|for each) [^,:]*[,:] `)
 

@@ -99,7 +99,7 @@ func helperFailed(ctx context.Context, helper string, r Repository, err error) e
 	e := &problem.Error{
 		Problem: problem.Problem{
 			Code: problem.CodeUnauthorized, Message: fmt.Sprintf("the credentials helper %q gave no answer for %s", helper, r.Registry),
-			Hint: fmt.Sprintf("echo https://%s | %s%s get says why", r.Registry, dockerHelperPrefix, helper),
+			Hint: fmt.Sprintf("run echo https://%s | %s%s get to see why", r.Registry, dockerHelperPrefix, helper),
 		}, Err: err,
 	}
 	if ctx.Err() != nil {

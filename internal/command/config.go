@@ -41,7 +41,7 @@ files alone, and replaces no file.`,
 			if there := configIn(root); there != "" && !stdout {
 				return &problem.Error{Problem: problem.Problem{
 					Code: problem.CodeSettings, Place: problem.Place{Path: there}, Message: "there is a configuration file already; nothing was written",
-					Hint: "relock config init --stdout prints what would be written",
+					Hint: "run `relock config init --stdout`, which prints what would be written",
 				}}
 			}
 			found, err := run.Found(cmd.Context(), env.WorkDir)

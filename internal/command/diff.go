@@ -68,7 +68,7 @@ docs/command-line.md says how to set up.`,
 func compare(env Env, args []string) (report.Report, error) {
 	if len(args) != 2 {
 		return report.Report{}, refused(fmt.Sprintf("diff compares two files, OLD and NEW; %d are given", len(args)),
-			"relock diff --git HEAD compares the lock files here with those that are committed")
+			"run `relock diff --git HEAD`, which compares the lock files here with those that are committed")
 	}
 	return compareFiles(env, args[1], args[0], args[1])
 }

@@ -262,7 +262,7 @@ func releaseOf(ctx context.Context, env Env, s settings.Settings) setup.OwnRelea
 	case err != nil:
 		warn(env, []problem.Problem{{
 			Message: fmt.Sprintf("the workflows name relock by the tag v%s and not by its commit: %v", version, err),
-			Hint:    "a tag can be moved; Dependabot and Renovate can replace it by its commit",
+			Hint:    "let Dependabot or Renovate replace the tag by its commit, since a tag can be moved",
 		}})
 	case commit == "":
 		named := "the newest one, v1"

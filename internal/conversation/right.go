@@ -60,7 +60,7 @@ func (r *right) confirm(ctx context.Context) error {
 	permission, err := r.ask(ctx)
 	if err != nil {
 		wrong := problem.Of(err)
-		wrong.Hint = "nothing was pushed; give the command again"
+		wrong.Hint = "give the command again: nothing was pushed"
 		return &problem.Error{Problem: wrong} // a lost race is tried again, but not for this
 	}
 	if !comment.MayCommand(permission) {

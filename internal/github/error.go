@@ -168,9 +168,9 @@ func explanation(ctx context.Context, c *Client, doing string, hint func(*refusa
 	switch {
 	case said == nil:
 	case said.kind == ErrTokenRefused:
-		e.Problem.Hint = "GitHub has just made this token for the App and does not accept it: run again later, and look whether the App is still installed there"
+		e.Problem.Hint = "run again later, and look whether the App is still installed there: GitHub has just made this token for the App and does not accept it"
 	case said.kind == errTokenRevoked:
-		e.Problem.Hint = "GitHub no longer accepts the token of the App, and relock made a new one within the hour: look who revokes the tokens or changes the installation, then run again"
+		e.Problem.Hint = "look who revokes the tokens or changes the installation, then run again: GitHub no longer accepts the token of the App, and relock made a new one within the hour"
 	case hint != nil:
 		e.Problem.Hint = hint(said)
 	}

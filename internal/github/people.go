@@ -100,8 +100,8 @@ func (r *Repository) RequestReviewers(ctx context.Context, number int, logins, t
 	}
 	err = r.explain(ctx, "requesting reviewers", writePulls, err)
 	if e, ok := errors.AsType[*problem.Error](err); ok && len(teams) > 0 && aboutTeams(e) {
-		e.Problem.Hint = "a workflow's GITHUB_TOKEN cannot name teams: use the token of a GitHub App that may read the members of the organization, " +
-			"and give the teams access to " + r.String()
+		e.Problem.Hint = "use the token of a GitHub App that may read the members of the organization, and give the teams access to " + r.String() +
+			": a workflow's GITHUB_TOKEN cannot name teams"
 	}
 	return err
 }

@@ -349,7 +349,7 @@ func TestReviewersAndOthers(t *testing.T) {
 	}{
 		"reviewers": {review([]string{"ann"}, []string{"core"}), []reply{{201, nil, `{}`}}, `{"reviewers":["ann"],"team_reviewers":["core"]}`, "", "", nil},
 		"team_unseen": {review(nil, []string{"core"}), []reply{unprocessable("Could not resolve to a node with the global id of 'T_1'.")}, `{"team_reviewers":["core"]}`,
-			"requesting reviewers in octo/infra", "cannot name teams: use the token of a GitHub App", github.ErrConflict},
+			"requesting reviewers in octo/infra", "use the token of a GitHub App", github.ErrConflict},
 		"team_forbidden": {review(nil, []string{"core"}), []reply{{403, nil, `{"message": "Resource not accessible by integration"}`}}, "", "403", "cannot name teams", nil},
 		"user_is_author": {review([]string{"ann"}, []string{"core"}), []reply{unprocessable("Review cannot be requested from pull request author.")}, "", "author", "", github.ErrConflict},
 		"user_unknown": {review([]string{"ann"}, nil), []reply{unprocessable("Reviews may only be requested from collaborators. One or more of the users or teams you specified is not a collaborator.")}, "",

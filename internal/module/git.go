@@ -18,7 +18,7 @@ import (
 // ext, which runs a command.
 var gitSchemes = map[string]bool{"https": true, "http": true, "ssh": true, "git": true, "file": true}
 
-const gitHint = "only https, http, ssh, git and file URLs are read as git repositories"
+const gitHint = "use a URL of https, http, ssh, git or file: no other is read as a git repository"
 
 type gitRemote struct {
 	url   *url.URL // the URL for git, without go-getter's arguments

@@ -125,7 +125,7 @@ func unremembered(name string, err error) []problem.Problem {
 	return []problem.Problem{{
 		Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: problem.Place{Path: name},
 		Message: fmt.Sprintf("the memory of the repositories cannot be used: %v", file.Cause(err)),
-		Hint:    "the run does the same without it, and reads every repository",
+		Hint:    "leave it: the run does the same without it, and reads every repository",
 	}}
 }
 

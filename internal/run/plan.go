@@ -72,7 +72,7 @@ func outages(j job) []problem.Problem {
 		all = append(all, problem.Problem{
 			Code: problem.CodeUnreachable, Severity: problem.SeverityWarning,
 			Message: fmt.Sprintf("%s does not answer: %s", o.Server, o.Reason), Outage: o,
-			Hint: "everything that needs it stays as it is; run again when it answers",
+			Hint: "run again when it answers: everything that needs it stays as it is",
 		})
 	}
 	return all

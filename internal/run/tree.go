@@ -307,7 +307,7 @@ func dirsMatching(dir string, below func(dir string) fs.FS) (found []string, err
 	}
 	if search {
 		return nil, &problem.Error{Problem: problem.Problem{
-			Code: problem.CodeNotFound, Message: dir + ": a search takes no wildcards", Hint: "** matches directories at any depth",
+			Code: problem.CodeNotFound, Message: dir + ": a search takes no wildcards", Hint: "use **, which matches directories at any depth",
 		}}
 	}
 	above, patterns := path.Join(parts[:n]...), []string{path.Join(parts[n:]...)}

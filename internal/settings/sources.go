@@ -89,7 +89,7 @@ func (s Sources) sound(c Settings, problems []problem.Problem) (Settings, error)
 	if err := s.Sound(c.Severities); err != nil {
 		return Settings{}, &problem.Error{Problem: problem.Problem{
 			Code: problem.CodeSettings, Place: c.Values["verify.severity"].Place, Message: "verify.severity: " + err.Error(),
-			Hint: "docs/troubleshooting.md lists the codes; --severity, and a file that --config names outside of the repository, may choose any severity",
+			Hint: "choose one of the codes in docs/troubleshooting.md; --severity, and a file that --config names outside of the repository, may choose any severity",
 		}}
 	}
 	return c, nil

@@ -145,7 +145,7 @@ func (c covered) withdrawn() (kept bool, notices []error, failure error) {
 	case best.IsZero():
 		err.Problem.Hint = "change the constraints: they allow no version that is offered"
 	case down && !methods.allListed():
-		err.Problem.Hint = fmt.Sprintf("it does not go down to %s before each of these has listed what it offers: add the provider there, or exclude it there in the CLI configuration", best)
+		err.Problem.Hint = fmt.Sprintf("add the provider there, or exclude it there in the CLI configuration: it does not go down to %s before each of these has listed what it offers", best)
 	case down:
 		err.Problem.Hint = fmt.Sprintf("ask its publisher why; run `relock upgrade --provider %s --allow-downgrade`, which moves it to %s", w.addr().Short(), best)
 	default:
