@@ -32,7 +32,8 @@ var hintless = map[string]string{
 // hintDebt are the codes for which there is no world yet.
 var hintDebt = []string{
 	"cancelled", "cli-config", "clock", "file-changed", "left-out", "no-service",
-	"stack", "tampered-both", "unreadable", "unwritable",
+	"module-ambiguous", "module-foreign", "module-moved", "module-on-disk", "stack", "tampered-both",
+	"unreadable", "unwritable",
 }
 
 // TestEveryHintHelps types what relock says is to be done next, and looks whether that
