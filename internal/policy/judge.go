@@ -19,8 +19,7 @@ type Applied struct {
 func (b Rulebook) About(dir string, addr provider.Addr) Applied {
 	a := Applied{Now: b.Now}
 	for _, r := range b.Rules {
-		ended := !r.Until.IsZero() && !b.Now.Before(r.Until)
-		if !ended && len(r.Modules) == 0 && r.Where.Names(addr) && r.Where.In(dir) && (r.Group == "" || r.Group == b.GroupOf(dir, addr)) {
+		if b.holds(r, dir) && len(r.Modules) == 0 && r.Where.Names(addr) && (r.Group == "" || r.Group == b.GroupOf(dir, addr)) {
 			a.Rules = append(a.Rules, r)
 		}
 	}
@@ -32,12 +31,17 @@ func (b Rulebook) About(dir string, addr provider.Addr) Applied {
 func (b Rulebook) AboutModule(dir, address string) AboutModules {
 	a := Applied{Now: b.Now}
 	for _, r := range b.Rules {
-		ended := !r.Until.IsZero() && !b.Now.Before(r.Until)
-		if !ended && r.Where.In(dir) && slices.ContainsFunc(r.Modules, func(p string) bool { return MatchesModule(p, address) }) {
+		if b.holds(r, dir) && slices.ContainsFunc(r.Modules, func(p string) bool { return MatchesModule(p, address) }) {
 			a.Rules = append(a.Rules, r)
 		}
 	}
 	return AboutModules{a}
+}
+
+// holds reports whether a rule is in force now, and for a directory.
+func (b Rulebook) holds(r Rule, dir string) bool {
+	ended := !r.Until.IsZero() && !b.Now.Before(r.Until)
+	return !ended && r.Where.In(dir)
 }
 
 // Reason says why a newer release was not locked. Package upgrade has further
