@@ -332,7 +332,7 @@ func directoriesOf(r report.Report) string {
 }
 
 // diagnosticsOf lists all problems, with the names of their files. Findings keep their
-// severity for check and verify, and are warnings for other verbs.
+// severity for check and verify. For other verbs only a module that has moved does.
 func diagnosticsOf(r report.Report) []problem.Problem {
 	all, findings := slices.Clone(r.Diagnostics), outline.Briefs(r)
 	for i, m := range r.Modules {
@@ -346,7 +346,7 @@ func diagnosticsOf(r report.Report) []problem.Problem {
 		for _, f := range findings[i] {
 			d := f
 			d.Place = m.Names.Place(d.Place)
-			if r.Verb != verbs.Check && r.Verb != verbs.Verify {
+			if r.Verb != verbs.Check && r.Verb != verbs.Verify && f.Code != problem.CodeModuleMoved {
 				d.Severity = problem.SeverityWarning
 			}
 			all = append(all, d)

@@ -34,7 +34,9 @@ const (
 	ExitFailed  = 1 // something failed, wholly or in part
 	ExitUsage   = 2 // the command line, the configuration, or what they name
 	ExitChanges = 3 // check found changes
-	ExitFinding = 4 // verify has findings, or check found a hash that belongs to nothing or what a rule refuses
+	// ExitFinding: verify has findings, check found a hash that belongs to nothing or what a
+	// rule refuses, or a locked module has moved.
+	ExitFinding = 4
 
 	// ExitNoMerge is the status of a merge driver that failed. To git, a status up to 128
 	// means a conflict that is left in the file. After a higher one it stops the merge, and

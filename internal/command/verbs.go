@@ -183,13 +183,16 @@ func status(r report.Report) error {
 		return exit(ExitUsage)
 	case r.Failed(), r.Verb == verbs.Scan && len(r.UnreadDirs()) > 0:
 		return exit(ExitFailed)
-	case (r.Verb == verbs.Check || r.Verb == verbs.Verify) && r.Reaching(r.FailOn) > 0:
+	case (r.Verb == verbs.Check || r.Verb == verbs.Verify) && r.Reaching(r.FailOn) > 0, writesLocks(r.Verb) && r.Moved():
 		return exit(ExitFinding)
 	case r.Verb == verbs.Check && r.Fails():
 		return exit(ExitChanges)
 	}
 	return nil
 }
+
+// writesLocks reports whether a verb writes or proposes lock files.
+func writesLocks(v verbs.Verb) bool { return v == verbs.Lock || v == verbs.Upgrade || v == verbs.PR }
 
 // unmet reports whether a diagnostic is about a name that was not found.
 func unmet(d problem.Problem) bool {

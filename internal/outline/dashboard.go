@@ -23,7 +23,7 @@ type Glance struct {
 }
 
 // glanced are the concerns that the issue lists.
-var glanced = []Concern{ConcernFailed, ConcernHash, ConcernReReleased, ConcernRule, ConcernUnread, ConcernWarning}
+var glanced = []Concern{ConcernModule, ConcernFailed, ConcernHash, ConcernReReleased, ConcernRule, ConcernUnread, ConcernWarning}
 
 // GlanceOf returns the part of a report that no open pull request covers. The
 // result depends neither on the time nor on the dates that a run has asked for.

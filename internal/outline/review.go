@@ -17,6 +17,7 @@ var tallied = map[Concern]struct {
 	one, many safe.Markdown
 	causes    bool
 }{
+	ConcernModule:     {safe.Const("moved module"), safe.Const("moved modules"), true},
 	ConcernFailed:     {safe.Const("failure"), safe.Const("failures"), true},
 	concernCarried:    {safe.Const("provider carried over"), safe.Const("providers carried over"), false},
 	ConcernHash:       {safe.Const("provider with unknown hashes"), safe.Const("providers with unknown hashes"), false},

@@ -19,6 +19,7 @@ type Concern string
 
 // The concerns, in the order of the list.
 const (
+	ConcernModule     Concern = "Moved module"
 	ConcernFailed     Concern = "Failed"
 	concernCarried    Concern = "Carried over"
 	ConcernHash       Concern = "Unknown hash"
@@ -38,7 +39,7 @@ const (
 )
 
 var concerns = []Concern{
-	ConcernFailed, concernCarried, ConcernHash, ConcernReReleased, ConcernRule, concernSigner, concernDowngrade, concernMajor, concernBreaking, concernMoved,
+	ConcernModule, ConcernFailed, concernCarried, ConcernHash, ConcernReReleased, ConcernRule, concernSigner, concernDowngrade, concernMajor, concernBreaking, concernMoved,
 	concernRemoved, ConcernRegistry, ConcernPlatform, ConcernUnread, ConcernWarning,
 }
 
@@ -362,10 +363,13 @@ func worded(p problem.Problem) string {
 }
 
 // finding adds a finding without its line, since root modules may have the same
-// one at other lines.
+// one at other lines. A module that has moved is one cause for all its calls.
 func (all *causes) finding(f problem.Problem, dir string) {
 	s := symptom{concern: ConcernHash, said: safe.Text(worded(f)), next: safe.Hint(f.Hint), dir: dir, finding: true, provider: f.Subject.Addr}
 	switch f.Code {
+	case problem.CodeModuleMoved:
+		s.concern, s.of = ConcernModule, f.About
+		s.said, s.places = all.d.Diagnostic(f), []safe.Markdown{all.d.At(f.Place)}
 	case problem.CodeReReleased:
 		s.concern = ConcernReReleased
 	case problem.CodeProviderRefused, problem.CodeVersionRefused, problem.CodeTooYoung, problem.CodeSignerRefused, problem.CodeTamperedBoth:

@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ func TestFindingsHaveTheirConcern(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[problem.Code]Concern{
 		problem.CodeHashUnknown:     ConcernHash,
+		problem.CodeModuleMoved:     ConcernModule,
 		problem.CodeReReleased:      ConcernReReleased,
 		problem.CodeProviderRefused: ConcernRule,
 		problem.CodeVersionRefused:  ConcernRule,
@@ -29,6 +31,31 @@ func TestFindingsHaveTheirConcern(t *testing.T) {
 		if len(topics) != 1 || topics[0].Concern != want {
 			t.Errorf("the concern of %s is %+v, want %q", code, topics, want)
 		}
+	}
+}
+
+// A module that has moved comes before all else that needs a reviewer. Its calls are one
+// topic.
+func TestMovedModulesComeFirst(t *testing.T) {
+	t.Parallel()
+	moved := func(call, about string, line int) problem.Problem {
+		return problem.Problem{Code: problem.CodeModuleMoved, About: about, Message: call + " stays as it is locked", Place: problem.Place{Path: "main.tf", Line: line}}
+	}
+	r := report.Report{Modules: []report.Module{
+		{Dir: "a", Diagnostics: []problem.Problem{{Code: problem.CodeUnreachable, Message: "it does not answer"}}},
+		{Dir: "b", Findings: []problem.Problem{moved("module.x", "git::net v1", 2), moved("module.y", "git::net v1", 5), moved("module.z", "git::net v2", 8)}},
+	}}
+	var got []string
+	for _, topic := range reviewOf(r, Vocabulary{}) {
+		got = append(got, string(topic.Concern)+": "+topic.Said().Plain())
+	}
+	want := []string{
+		"Moved module: module.x stays as it is locked, and 1 more like it (main.tf:2, main.tf:5)",
+		"Moved module: main.tf:8: module.z stays as it is locked",
+		"Failed: it does not answer",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the topics are %q, want %q", got, want)
 	}
 }
 

@@ -107,6 +107,7 @@ var labels = []struct {
 	{outline.ConcernUnread, cell{safe.Const("not read:"), yellow}},
 	{outline.ConcernHash, cell{safe.Const("finding:"), red}},
 	{outline.ConcernReReleased, cell{safe.Const("finding:"), red}},
+	{outline.ConcernModule, cell{safe.Const("finding:"), red}},
 	{outline.ConcernRule, cell{safe.Const("rule:"), red}},
 	{outline.ConcernWarning, cell{safe.Const("warning:"), yellow}},
 	{outline.ConcernFailed, cell{safe.Const("error:"), red}},
@@ -117,7 +118,7 @@ func (t *text) sorted() (own map[string][]*outline.Topic, common []*outline.Topi
 	own = map[string][]*outline.Topic{}
 	brief := t.brief()
 	for _, c := range slices.Concat(t.outline.Held, t.outline.Review) {
-		ofFile := c.Concern == outline.ConcernHash || c.Concern == outline.ConcernReReleased || c.Concern == outline.ConcernRule
+		ofFile := c.Concern == outline.ConcernHash || c.Concern == outline.ConcernReReleased || c.Concern == outline.ConcernRule || c.Concern == outline.ConcernModule
 		switch {
 		case ofFile && !(c.Finding && brief): // the table has changes of hashes; findings are with their lock file
 		case len(c.Dirs.List) == 1 && !brief:

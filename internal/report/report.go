@@ -154,8 +154,9 @@ type Module struct {
 	Origins Origins `json:"fetched,omitempty"`
 	// Diagnostics are the problems of this root module.
 	Diagnostics []problem.Problem `json:"-"`
-	// Findings are wrong hashes of the lock file, and Undecided those that could
-	// not be judged; sorted by place.
+	// Findings are wrong hashes of the lock file, and locked modules that have
+	// moved. Undecided are hashes that could not be judged. Both are sorted by
+	// place.
 	Findings, Undecided []problem.Problem `json:"-"`
 	// Accepted are findings that a baseline accepts.
 	Accepted []ledger.Acceptance `json:"-"`
@@ -603,6 +604,14 @@ func (r Report) Reaching(least problem.Severity) int {
 	return collect.Sum(r.Modules, func(m Module) int {
 		return collect.CountIf(m.Findings, func(f problem.Problem) bool { return f.Severity <= least })
 	})
+}
+
+// Moved reports whether a locked module has moved. It stays as it is locked, and
+// each run says so until a person accepts it.
+func (r Report) Moved() bool {
+	return len(r.dirs(func(m Module) bool {
+		return slices.ContainsFunc(m.Findings, func(f problem.Problem) bool { return f.Code == problem.CodeModuleMoved })
+	})) > 0
 }
 
 // Held are the held providers of the module, sorted by address.

@@ -178,7 +178,7 @@ func (l *moduleLock) again(q remoteCall, got fetched) (next remoteCall, why prob
 	}
 	q.Pin = pinOf(old)
 	return q, problem.Problem{
-		Code: problem.CodeModuleMoved, Message: fmt.Sprintf("%s was %s, and is %s now", e.Key, old.Hash, e.Hash),
+		Code: problem.CodeModuleMoved, About: e.Key.String(), Message: fmt.Sprintf("%s was %s, and is %s now", e.Key, old.Hash, e.Hash),
 		Hint: "find out who moved it and why, and read what has changed; then `relock upgrade --accept-moved '" + e.Address + "'` locks what it names now",
 	}, true
 }

@@ -41,8 +41,9 @@ type Result struct {
 	// Diagnostics are the problems of the plan and of the scan. An error among them makes
 	// the run exit with status 1.
 	Diagnostics []problem.Problem
-	// Findings are recorded hashes that belong to nothing. Undecided are hashes for which
-	// that is not known. Both are sorted by place, and a plan leaves both empty.
+	// Findings are locked modules that have moved, and recorded hashes that belong to
+	// nothing. Undecided are hashes for which that is not known. Both are sorted by place. A
+	// plan finds the modules only.
 	Findings, Undecided []problem.Problem
 	// Refuted are the hashes in Findings, each with its release. One finding may be about
 	// many hashes.
@@ -151,7 +152,13 @@ func resultOf(root root, cover coverage.Cover, proofs []proven, b behaviour) Res
 		}
 	}
 	r.New = r.Old
-	r.Diagnostics = append(r.Diagnostics, root.kept...)
+	for _, kept := range root.kept {
+		if kept.Code == problem.CodeModuleMoved {
+			r.Findings = append(r.Findings, kept)
+		} else {
+			r.Diagnostics = append(r.Diagnostics, kept)
+		}
+	}
 	if r.untouched || r.Left {
 		return r
 	}
@@ -323,10 +330,10 @@ func (r Result) printed(locks ...lockfile.Lock) []byte {
 func (r Result) Only(take func(provider.Addr) bool) Result {
 	taken := func(addr provider.Addr) bool { return take(r.successor(addr)) }
 	takenLock := func(l lockfile.Lock) bool { return taken(l.Addr) }
-	takenProblem := func(p problem.Problem) bool { return taken(p.Subject.Addr) }
+	takenProblem := func(p problem.Problem) bool { return p.Subject.Addr == provider.Addr{} || taken(p.Subject.Addr) }
 	part := r
 	part.Selections = collect.Those(r.Selections, func(s Selection) bool { return taken(s.Requirement.Addr) })
-	part.Diagnostics = collect.Those(r.Diagnostics, func(d problem.Problem) bool { return d.Subject.Addr == provider.Addr{} || takenProblem(d) })
+	part.Diagnostics = collect.Those(r.Diagnostics, takenProblem)
 	part.Findings, part.Undecided = collect.Those(r.Findings, takenProblem), collect.Those(r.Undecided, takenProblem)
 	part.Refuted = collect.Those(r.Refuted, func(h problem.Subject) bool { return taken(h.Addr) })
 	changed := collect.Those(slices.Concat(r.New, r.Old), r.changes)
