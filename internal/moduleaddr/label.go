@@ -2,6 +2,7 @@ package moduleaddr
 
 import (
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -91,4 +92,20 @@ func (p Package) query() string {
 // option, or in several lines.
 func PlausibleRef(ref string) bool {
 	return utf8.ValidString(ref) && !strings.HasPrefix(ref, "-") && !strings.ContainsFunc(ref, unicode.IsControl)
+}
+
+// gitHubPath matches the path of a repository on GitHub.
+var gitHubPath = regexp.MustCompile(`^/([A-Za-z0-9-]+/[A-Za-z0-9._-]+?)(\.git)?/?$`)
+
+// OnGitHub is the name of the repository on github.com that an address of a git package
+// names, as OWNER/NAME. It is empty for all other addresses.
+func OnGitHub(address string) string {
+	a, err := ParseURL(address)
+	if err != nil || a.Package.Getter != "git" || a.Package.URL.Host != "github.com" {
+		return ""
+	}
+	if name := gitHubPath.FindStringSubmatch(a.Package.URL.Path); name != nil {
+		return name[1]
+	}
+	return ""
 }

@@ -124,3 +124,23 @@ func TestPlausibleRef(t *testing.T) {
 		}
 	}
 }
+
+func TestOnGitHub(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"git::https://github.com/acme/net.git":        "acme/net",
+		"git::https://github.com/acme/net":            "acme/net",
+		"git::https://github.com/acme/net//sub?ref=x": "acme/net",
+		"git::ssh://git@github.com/acme/net.git":      "acme/net",
+		"git::https://example.com/acme/net.git":       "",
+		"git::https://github.com/acme/net/more":       "",
+		"git::https://github.com/acme/../x":           "",
+		"https://github.com/acme/net/archive.zip":     "",
+		"mods.example/a/b/c":                          "",
+		"":                                            "",
+	} {
+		if got := OnGitHub(address); got != want {
+			t.Errorf("OnGitHub(%q) = %q, want %q", address, got, want)
+		}
+	}
+}
