@@ -17,6 +17,7 @@ const (
 	Updated    Kind = "updated"    // another version or ref
 	Repackaged Kind = "repackaged" // the same content in another repository
 	Added      Kind = "added"      // an entry that was not there
+	Switched   Kind = "switched"   // calls use another entry, by a change of others; Compare finds none
 )
 
 // Change is the difference of two entries of one address. If the entry was added or removed,
@@ -43,9 +44,9 @@ func Compare(old, now *File) []Change {
 		case !stays:
 			gone = append(gone, e)
 		case n.Hash != e.Hash:
-			changes = append(changes, changeOf(Moved, e, n))
+			changes = append(changes, ChangeOf(Moved, e, n))
 		case n.Package != e.Package:
-			changes = append(changes, changeOf(Repackaged, e, n))
+			changes = append(changes, ChangeOf(Repackaged, e, n))
 		}
 	}
 	for _, e := range now.Entries {
@@ -58,9 +59,9 @@ func Compare(old, now *File) []Change {
 		paired := len(entries) == len(to[address])
 		for i, e := range entries {
 			if paired {
-				changes = append(changes, changeOf(Updated, e, to[address][i]))
+				changes = append(changes, ChangeOf(Updated, e, to[address][i]))
 			} else {
-				changes = append(changes, changeOf(Removed, e, Entry{Key: Key{Address: address}}))
+				changes = append(changes, ChangeOf(Removed, e, Entry{Key: Key{Address: address}}))
 			}
 		}
 		if paired {
@@ -69,7 +70,7 @@ func Compare(old, now *File) []Change {
 	}
 	for address, entries := range to {
 		for _, e := range entries {
-			changes = append(changes, changeOf(Added, Entry{Key: Key{Address: address}}, e))
+			changes = append(changes, ChangeOf(Added, Entry{Key: Key{Address: address}}, e))
 		}
 	}
 	slices.SortFunc(changes, func(a, b Change) int {
@@ -78,7 +79,8 @@ func Compare(old, now *File) []Change {
 	return changes
 }
 
-func changeOf(kind Kind, from, to Entry) Change {
+// ChangeOf is the change from one entry to another one.
+func ChangeOf(kind Kind, from, to Entry) Change {
 	return Change{
 		Address: to.Address, Kind: kind, From: from.Version, To: to.Version,
 		PackageFrom: from.Package, Package: to.Package, HashFrom: from.Hash, Hash: to.Hash,

@@ -44,7 +44,7 @@ func StatesOf(r report.Report) Chart {
 			failed++
 		case len(m.Findings) > 0:
 			found++
-		case m.Pending || len(m.Changes)+len(m.LockedModules) > 0:
+		case m.Pending || hasChanges(m):
 			changed++
 		case m.Left:
 			left++

@@ -54,7 +54,7 @@ func failedIn(r report.Report) failedModules {
 	for _, m := range r.Modules {
 		how := kindOfFailure(r, m)
 		f.of[how]++
-		if how != failedNone && (m.Pending || len(m.Changes) > 0) {
+		if how != failedNone && (m.Pending || hasChanges(m)) {
 			f.changing++
 		}
 	}
@@ -149,7 +149,7 @@ func kindOfFailure(r report.Report, m report.Module) failureKind {
 		return p.Code == problem.CodeUnwritable || p.Code == problem.CodeFileChanged
 	}):
 		return failedWriting
-	case m.Pending || len(m.Changes) > 0:
+	case m.Pending || hasChanges(m):
 		return failedInPart
 	case r.Verb == verbs.Scan, has(ofFiles):
 		return failedReading

@@ -2,6 +2,7 @@ package outline
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
@@ -118,7 +120,7 @@ func besides(r report.Report, failed failedModules) safe.Markdown {
 
 // changing counts the root modules whose lock file changes in a known way.
 func changing(r report.Report) int {
-	return collect.CountIf(r.Modules, func(m report.Module) bool { return (m.Pending && !m.Remembered) || len(m.Changes) > 0 })
+	return collect.CountIf(r.Modules, func(m report.Module) bool { return (m.Pending && !m.Remembered) || hasChanges(m) })
 }
 
 // rememberedIn is a clause about lock files whose changes only an earlier run knew.
@@ -131,10 +133,12 @@ func rememberedIn(r report.Report) safe.Markdown {
 }
 
 // changesIn is a clause about the changes in a number of root modules.
-func changesIn(r report.Report, modules int, failed failedModules) safe.Markdown {
+func changesIn(r report.Report, roots int, failed failedModules) safe.Markdown {
 	kinds := map[diff.Kind]bool{}
+	var modules collect.Set[string]
 	providers, upgraded := map[provider.Addr]bool{}, map[provider.Addr]bool{}
 	for _, m := range r.Modules {
+		modules.Add(collect.Mapped(m.LockedModules, func(c upgrade.ModuleChange) string { return c.Address })...)
 		for _, c := range m.Changes {
 			kinds[c.Kind] = true
 			providers[c.Addr] = true
@@ -143,11 +147,15 @@ func changesIn(r report.Report, modules int, failed failedModules) safe.Markdown
 			}
 		}
 	}
-	before, where := failed.whereRest(len(r.Modules), modules)
+	before, where := failed.whereRest(len(r.Modules), roots)
 	subject := safe.Count(len(providers), "provider", "providers")
 	tense := func(n int, one, many, would string) safe.Markdown { return safe.Text(tense(r, n, one, many, would)) }
 	said := safe.Format("the entries of %s %s%s", subject, tense(2, "changes", "change", "change"), where)
+	n := len(modules.List)
+	locked := safe.Format("%s %s", safe.Count(n, "locked module", "locked modules"), tense(n, "changes", "change", "change"))
 	switch {
+	case len(providers) == 0 && n > 0:
+		return safe.Join("", before, locked, where)
 	case len(providers) == 0:
 		said = safe.Format("only the formatting %s%s", tense(1, "changes", "change", "change"), where)
 	case len(kinds) == 1 && kinds[diff.Upgraded]:
@@ -159,6 +167,9 @@ func changesIn(r report.Report, modules int, failed failedModules) safe.Markdown
 		said = safe.Format("%s %s upgraded; in all, the entries of %s %s%s", safe.Count(len(upgraded), "provider", "providers"),
 			tense(len(upgraded), "is", "are", "be"), subject, tense(2, "changes", "change", "change"), where)
 	}
+	if n > 0 {
+		said = said.And(", and %s", locked)
+	}
 	return safe.Join("", before, said)
 }
 
@@ -167,7 +178,7 @@ func cutOff(r report.Report) bool {
 	return slices.ContainsFunc(r.Diagnostics, func(d problem.Problem) bool { return d.Code == problem.CodeCancelled })
 }
 
-func hasChanges(m report.Module) bool { return len(m.Changes) > 0 }
+func hasChanges(m report.Module) bool { return len(m.Changes)+len(m.LockedModules) > 0 }
 
 // told counts the root modules that the report says something about. About a
 // scanned one it always does.
@@ -219,15 +230,24 @@ func scannedCounts(r report.Report) []string {
 }
 
 // writtenCounts counts the lock files by what happened to them, and those with
-// findings. A lock file with findings does not count as up to date.
+// findings. A lock file with findings does not count as up to date. Lock files of
+// modules are counted only if they change.
 func writtenCounts(r report.Report) []string {
-	counts := map[string]int{}
+	counts, ofModules := map[string]int{}, map[string]int{}
 	for _, m := range r.Modules {
+		word := ""
 		switch {
 		case m.Written:
-			counts["written"]++
+			word = "written"
 		case m.Pending:
-			counts[pendingWord(r, m)]++
+			word = pendingWord(r, m)
+		}
+		if len(m.LockedModules) > 0 {
+			ofModules[word]++
+		}
+		switch {
+		case word != "" && (len(m.Changes) > 0 || len(m.LockedModules) == 0):
+			counts[word]++
 		case m.Left && !m.Failed():
 			counts["left alone"]++
 		case m.HashesOnly && !m.Failed():
@@ -244,6 +264,9 @@ func writtenCounts(r report.Report) []string {
 		case n > 0:
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))
 		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(ofModules)) {
+		parts = append(parts, collect.Count(ofModules[what], "lock file of modules", "lock files of modules")+" "+what)
 	}
 	if found := foundCount(r, len(parts) == 0); found != "" {
 		parts = append(parts, found)

@@ -2,6 +2,7 @@ package outline
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/moduleaddr"
@@ -13,7 +14,9 @@ import (
 // ModuleRow is what happens to a locked module.
 type ModuleRow struct {
 	Name, From, To, Move, Kind safe.Markdown
+	Calls                      safe.Markdown // how many use the module, and the first place
 	Detail                     safe.Markdown // of the repository that a registry names
+	Compare                    string        // the URL of what differs; empty if unknown
 	Tone                       Tone
 	Dirs                       []string // the root modules
 }
@@ -28,6 +31,7 @@ var moduleKinds = []struct {
 	{modulelock.Moved, safe.Const("other content"), ToneBad},
 	{modulelock.Repackaged, safe.Const("other repository"), ToneBad},
 	{modulelock.Updated, safe.Const("updated"), ToneGood},
+	{modulelock.Switched, safe.Const("other entry"), ToneGood},
 	{modulelock.Removed, safe.Const("removed"), ToneNone},
 	{modulelock.Added, safe.Const("added"), ToneGood},
 }
@@ -36,30 +40,62 @@ var moduleKinds = []struct {
 // Those that several root modules share are there once.
 func ModuleRows(r report.Report, modules ...report.Module) []ModuleRow {
 	var order []modulelock.Change
-	dirs := map[modulelock.Change][]string{}
+	rows := map[modulelock.Change]*ModuleRow{}
+	calls, first := map[modulelock.Change]int{}, map[modulelock.Change]safe.Markdown{}
 	for _, m := range modules {
+		d := Vocabulary{Files: m.Names}
 		for _, c := range m.LockedModules {
-			if dirs[c] == nil {
-				order = append(order, c)
+			if rows[c.Change] == nil {
+				order, rows[c.Change] = append(order, c.Change), moduleRow(c.Change)
 			}
-			dirs[c] = append(dirs[c], r.Title(m))
+			rows[c.Change].Dirs = append(rows[c.Change].Dirs, r.Title(m))
+			if calls[c.Change] == 0 && len(c.Calls) > 0 {
+				first[c.Change] = d.At(c.Calls[0].Place)
+			}
+			calls[c.Change] += len(c.Calls)
 		}
 	}
-	var rows []ModuleRow
+	var all []ModuleRow
 	for _, k := range moduleKinds {
 		for _, c := range order {
-			if c.Kind == k.kind {
-				row := moduleRow(c)
-				row.Kind, row.Tone, row.Dirs = k.word, k.tone, dirs[c]
-				rows = append(rows, row)
+			if c.Kind != k.kind {
+				continue
 			}
+			row := rows[c]
+			row.Kind, row.Tone, row.Calls = k.word, k.tone, calledAt(calls[c], first[c])
+			all = append(all, *row)
 		}
 	}
-	return rows
+	return all
 }
 
-func moduleRow(c modulelock.Change) ModuleRow {
-	row := ModuleRow{Name: safe.Code(moduleaddr.Shown(c.Address))}
+// item is the row as a sentence.
+func (row ModuleRow) item() safe.Markdown {
+	text := safe.Format("module %s %s (%s)", row.Name, row.Move, row.Kind)
+	if about := row.About(); !about.Empty() {
+		text = text.And(": %s", about)
+	}
+	return text
+}
+
+// About has the calls and the details of a row.
+func (row ModuleRow) About() safe.Markdown {
+	return safe.Join("; ", slices.DeleteFunc([]safe.Markdown{row.Calls, row.Detail}, safe.Markdown.Empty)...)
+}
+
+// calledAt counts the calls of a module, and has the first place.
+func calledAt(n int, first safe.Markdown) safe.Markdown {
+	switch n {
+	case 0:
+		return safe.Markdown{}
+	case 1:
+		return first
+	}
+	return safe.Format("%s, first at %s", safe.Count(n, "call", "calls"), first)
+}
+
+func moduleRow(c modulelock.Change) *ModuleRow {
+	row := &ModuleRow{Name: safe.Code(moduleaddr.Shown(c.Address)), Compare: compareURL(c)}
 	if c.HashFrom != "" {
 		row.From = lockedAs(c.From, c.HashFrom)
 	}
@@ -82,6 +118,18 @@ func moduleRow(c modulelock.Change) ModuleRow {
 		}
 	}
 	return row
+}
+
+// compareURL is GitHub's page about the difference of two commits of one repository; empty
+// for other changes.
+func compareURL(c modulelock.Change) string {
+	from, wasGit := strings.CutPrefix(c.HashFrom, "git:")
+	to, isGit := strings.CutPrefix(c.Hash, "git:")
+	repository := moduleaddr.OnGitHub(cmp.Or(c.Package, c.Address))
+	if !wasGit || !isGit || from == to || repository == "" || repository != moduleaddr.OnGitHub(cmp.Or(c.PackageFrom, c.Address)) {
+		return ""
+	}
+	return "https://github.com/" + repository + "/compare/" + from + "..." + to
 }
 
 // lockedAs is a version or ref, and the beginning of the hash.

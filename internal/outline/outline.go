@@ -332,13 +332,13 @@ func blocksOf(r report.Report, d Vocabulary) []Block {
 	var blocks []Block
 	index := map[safe.Markdown]int{}
 	for _, m := range r.Modules {
-		if len(m.Changes) == 0 && !m.Pending {
+		if !hasChanges(m) && !m.Pending {
 			continue
 		}
 		b := Block{Tool: ToolText(m), What: d.Unlisted(m), Items: d.itemsOf(m)}
 		switch {
-		case len(m.Changes) > 0:
-			b.What = safe.Count(len(m.Changes), "change", "changes")
+		case hasChanges(m):
+			b.What = safe.Count(len(m.Changes)+len(m.LockedModules), "change", "changes")
 		case m.Remembered:
 			b.What = safe.Text(pendingWord(r, m))
 		}

@@ -2,13 +2,16 @@ package outline
 
 import (
 	"cmp"
+	"path"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
@@ -18,7 +21,8 @@ type Stale struct {
 	problem.Problem
 	// Details are all changes that would fix it, a sentence each.
 	Details []safe.Markdown
-	rank    int // of equal severity, the lowest rank is the worst
+	file    string // the lock file, if it is that of modules
+	rank    int    // of equal severity, the lowest rank is the worst
 }
 
 // flaw says what is wrong with a lock file that needs a kind of change.
@@ -63,7 +67,7 @@ func (d Vocabulary) StaleIn(r report.Report, m report.Module) []Stale {
 	if m.OnBase { // the check does not fail for it
 		about.Severity = problem.SeverityWarning
 	}
-	if len(m.Changes) == 0 {
+	if !hasChanges(m) {
 		about.Code, about.Message = unordered.code, unordered.lock.Plain()
 		return append(all, Stale{Problem: about, rank: unordered.rank})
 	}
@@ -79,6 +83,22 @@ func (d Vocabulary) StaleIn(r report.Report, m report.Module) []Stale {
 		s.Message = safe.Format("%s: %s", f.lock, d.lacks(c)).Plain()
 		if m.LockPath == "" {
 			s.Message = safe.Format("%s: %s is required", f.lock, d.Name(c.Addr)).Plain()
+		}
+		all = append(all, s)
+	}
+	return append(all, staleModules(about, m)...)
+}
+
+// staleModules returns one problem for each pending change of a locked module.
+func staleModules(about problem.Problem, m report.Module) []Stale {
+	var all []Stale
+	for _, c := range m.LockedModules {
+		row := ModuleRows(report.Report{}, report.Module{Names: m.Names, LockedModules: []upgrade.ModuleChange{c}})[0]
+		s := Stale{Problem: about, Details: []safe.Markdown{row.item()}, file: path.Join(m.Dir, modulelock.Name), rank: unordered.rank}
+		s.Code, s.About = problem.CodeModulesDiffer, c.Address
+		s.Message = safe.Format("lock file of modules is not up to date: %s", row.Name).Plain()
+		if i := slices.IndexFunc(c.Calls, func(call upgrade.ModuleCall) bool { return call.Package == "" }); i >= 0 {
+			s.Place = c.Calls[i].Place
 		}
 		all = append(all, s)
 	}
@@ -172,14 +192,14 @@ func StaleLocks(r report.Report) []Stale {
 		s := slices.MinFunc(all, worseLock)
 		s.Place = m.Names.Place(s.Place)
 		if s.Place.Path == "" {
-			s.Place.Path = m.LockPath
+			s.Place.Path = cmp.Or(s.file, m.LockPath)
 		}
 		if more := len(all) - 1; more > 0 {
 			s.Message += ", and " + collect.Count(more, "more change", "more changes")
 		}
-		name := cmp.Or(safe.Code(m.LockPath), safe.Code(r.Title(m)))
 		s.Details = nil
 		for _, one := range all {
+			name := safe.Code(cmp.Or(one.file, m.LockPath, r.Title(m)))
 			s.Details = append(s.Details, collect.Mapped(one.Details, func(item safe.Markdown) safe.Markdown { return safe.Format("%s: %s", name, item) })...)
 		}
 		worst = append(worst, s)

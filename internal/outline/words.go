@@ -594,20 +594,21 @@ func (d Vocabulary) Unlisted(m report.Module) safe.Markdown {
 
 // itemsOf writes the changes of a root module as sentences.
 func (d Vocabulary) itemsOf(m report.Module) []safe.Markdown {
-	if len(m.Changes) == 0 {
+	modules := collect.Mapped(ModuleRows(report.Report{}, m), ModuleRow.item)
+	if len(m.Changes)+len(modules) == 0 {
 		text := d.Unlisted(m)
 		if !m.Remembered {
 			text = text.And(": the lock file is not in the form that the tool writes")
 		}
 		return []safe.Markdown{text.Sentence()}
 	}
-	return collect.Mapped(m.Changes, func(c report.Change) safe.Markdown {
+	return append(collect.Mapped(m.Changes, func(c report.Change) safe.Markdown {
 		text := safe.Format("%s %s (%s)", d.Name(c.Addr), d.Move(c), safe.Text(d.Label(c)))
 		if details := d.Details(c); len(details) > 0 {
 			text = text.And(": %s", safe.Join("; ", details...))
 		}
 		return text
-	})
+	}), modules...)
 }
 
 // Upgrade names a provider and its versions.

@@ -107,6 +107,8 @@ const (
 	CodeIncomplete Code = "incomplete" // an entry that lacks hashes
 	CodeMoved      Code = "moved"      // an entry whose provider is under another address
 
+	CodeModulesDiffer Code = "modules-differ" // a lock file of modules that is not as the module tree needs it
+
 	CodeLeftOut Code = "left-out" // findings that do not fit a format
 )
 

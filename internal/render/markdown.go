@@ -200,11 +200,20 @@ func changesPart(o outline.Outline, noun safe.Markdown) part {
 
 // lockedPart has a row for each change of a locked module.
 func lockedPart(o outline.Outline, noun safe.Markdown) part {
-	columns := []safe.Markdown{safe.Const("Module"), safe.Const("From"), safe.Const("To"), safe.Const("Kind"), noun, safe.Const("Detail")}
+	columns := []safe.Markdown{safe.Const("Module"), safe.Const("From"), safe.Const("To"), safe.Const("Kind"), noun, safe.Const("Calls"), safe.Const("Detail"), safe.Const("Difference")}
 	cells := collect.Mapped(o.Locked, func(c outline.ModuleRow) []safe.Markdown {
-		return []safe.Markdown{c.Name, c.From, c.To, c.Kind, o.Words.Dirs(c.Dirs, outline.FewDirs), c.Detail}
+		return []safe.Markdown{c.Name, c.From, c.To, c.Kind, o.Words.Dirs(c.Dirs, outline.FewDirs), c.Calls, c.Detail, comparing(c)}
 	})
-	return tablePart(part{rank: 1, share: changeShare, what: safe.Const("module")}, columns, cells)
+	p := part{rank: 1, share: changeShare, what: safe.Const("module"), head: safe.Const("### Locked modules\n\n")}
+	return tablePart(p, columns, cells)
+}
+
+// comparing is the link to what differs in a module; empty if no page is known.
+func comparing(c outline.ModuleRow) safe.Markdown {
+	if c.Compare == "" {
+		return safe.Markdown{}
+	}
+	return safe.Link(safe.Const("compare"), c.Compare)
 }
 
 // tablePart is a part with a table. A column without content is left out.

@@ -180,10 +180,10 @@ func lockedSection(r report.Report, o outline.Outline) markup {
 	if len(o.Locked) == 0 {
 		return ""
 	}
-	return pageSection("locked", "Locked modules", table("Locked modules", "sorts", []markup{"Module", "From", "To", "Kind", nounOf(r), "Detail"},
+	return pageSection("locked", "Locked modules", table("Locked modules", "sorts", []markup{"Module", "From", "To", "Kind", nounOf(r), "Calls", "Detail", "Difference"},
 		collect.Mapped(o.Locked, func(c outline.ModuleRow) []markup {
 			return []markup{rowHead(prose(c.Name)), td(prose(c.From)), td(prose(c.To)), `<td class="` + escaped(outline.KindClass(c.Kind.Plain(), c.Tone)) + `">` + prose(c.Kind) + `</td>`,
-				`<td data-n="` + numeral(len(c.Dirs)) + `">` + dirs(c.Dirs) + `</td>`, td(prose(c.Detail))}
+				`<td data-n="` + numeral(len(c.Dirs)) + `">` + dirs(c.Dirs) + `</td>`, td(prose(c.Calls)), td(prose(c.Detail)), td(prose(comparing(c)))}
 		})))
 }
 

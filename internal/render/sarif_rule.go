@@ -22,6 +22,7 @@ var checkRules = []problem.Meaning{
 	{Code: problem.CodeOutdated, Title: "There is a newer release that the requirements allow", Help: "run `relock upgrade`, which takes it"},
 	{Code: problem.CodeIncomplete, Title: "An entry lacks hashes", Help: "run `relock lock`, which adds them"},
 	{Code: problem.CodeMoved, Title: "A provider is under the address of another registry", Help: "run `relock upgrade`, which moves the entry"},
+	{Code: problem.CodeModulesDiffer, Title: "A lock file of modules is not up to date", Help: "run `relock lock`, which adds what lacks, or `relock upgrade`, which takes newer releases"},
 	{Code: problem.CodeLockedVersion, Title: "The locked version is not allowed or no longer offered", Help: "run `relock upgrade`, which selects another one, and a lower one with --allow-downgrade"},
 	{Code: problem.CodeUnreadModule, Title: "A module could not be read", Help: "give credentials, or values of the variables in its source"},
 	{Code: problem.CodeModuleMoved, Title: "A module package is not the locked one", Help: "look at what changed in the package, and ask its publisher"},

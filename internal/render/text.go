@@ -52,6 +52,7 @@ func Text(w io.Writer, r report.Report, o TextOptions) error {
 	}
 	if t.brief() || t.outline.Changed > 1 && !alone {
 		t.section(func() { t.together(t.outline.Changes) })
+		t.section(t.modulesTogether)
 	}
 	t.section(t.versions)
 	t.section(func() { t.causes(0, t.common) })
@@ -251,7 +252,7 @@ func (t *text) changesOf(m report.Module) {
 	}
 	t.table(rows)
 	t.table(moduleCells(outline.ModuleRows(t.r, m)))
-	if m.Pending && len(m.Changes) == 0 {
+	if m.Pending && len(m.Changes)+len(m.LockedModules) == 0 {
 		t.paragraph(tableIndent, cell{}, t.outline.Words.Unlisted(m))
 	}
 }
@@ -264,7 +265,11 @@ func (t *text) cells(c report.Change) []cell {
 // moduleCells are the rows of changes of locked modules.
 func moduleCells(changes []outline.ModuleRow) []row {
 	return collect.Mapped(changes, func(c outline.ModuleRow) row {
-		return row{[]cell{{c.Name, plain}, {c.Move, plain}, {c.Kind, toneStyles[c.Tone]}}, c.Detail}
+		about := []safe.Markdown{c.About(), safe.Text(c.Compare)}
+		return row{
+			[]cell{{c.Name, plain}, {c.Move, plain}, {c.Kind, toneStyles[c.Tone]}},
+			safe.Join("; ", slices.DeleteFunc(about, safe.Markdown.Empty)...),
+		}
 	})
 }
 
@@ -281,6 +286,19 @@ func (t *text) together(changes []outline.ChangeRow) {
 	}
 	t.WriteString(t.paint(bold, "All changes") + "\n")
 	t.table(rows, safe.Const("Provider"), safe.Const("Versions"), safe.Const("Change"), safe.Const("Root modules"))
+}
+
+// modulesTogether writes changes of locked modules that root modules share.
+func (t *text) modulesTogether() {
+	if len(t.outline.Locked) == 0 {
+		return
+	}
+	rows := moduleCells(t.outline.Locked)
+	for i, c := range t.outline.Locked {
+		rows[i].rest = safe.Format("in %s", t.outline.Words.Dirs(c.Dirs, outline.FewDirs))
+	}
+	t.WriteString(t.paint(bold, "Locked modules") + "\n")
+	t.table(rows, safe.Const("Module"), safe.Const("Versions"), safe.Const("Change"), safe.Const("Root modules"))
 }
 
 // scan writes the requirements of a root module and the content of its lock file,

@@ -5,9 +5,11 @@ import (
 	"path"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/modulelock"
+	"github.com/relock-dev/relock/internal/upgrade"
 )
 
 // FromLocks compares two contents of one lock file, of providers or of modules. Empty content is a lock file
@@ -41,7 +43,9 @@ func fromModuleLocks(name string, before, after []byte) Module {
 	now, problems := modulelock.Parse(after, name)
 	m.Diagnostics = append(m.Diagnostics, problems...)
 	if old != nil && now != nil {
-		m.LockedModules = modulelock.Compare(old, now)
+		m.LockedModules = collect.Mapped(modulelock.Compare(old, now), func(c modulelock.Change) upgrade.ModuleChange {
+			return upgrade.ModuleChange{Change: c}
+		})
 	}
 	return m
 }

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -28,7 +27,7 @@ var documented = map[string]reflect.Type{
 	"a call that was not read":                     reflect.TypeFor[scan.Unread](),
 	"a finding":                                    reflect.TypeFor[findingJSON](),
 	"a change":                                     reflect.TypeFor[changeJSON](),
-	"a change in `locked_modules`":                 reflect.TypeFor[modulelock.Change](),
+	"a change in `locked_modules`":                 reflect.TypeFor[upgrade.ModuleChange](),
 	"a measure in `help`":                          reflect.TypeFor[upgrade.Measure](),
 	"a release in `held`":                          reflect.TypeFor[heldJSON](),
 	"a term in `terms` and `also`":                 reflect.TypeFor[scan.Term](),
@@ -49,7 +48,7 @@ var documented = map[string]reflect.Type{
 var words = strings.Fields(`null exact some allowed oldest none required_version ordinary terragrunt stack cdk orphan
 	hash-unknown re-released mirror reported unsigned constraint rule hold age lock check platform protocol
 	include exclude diff pr comment verify hashes breaking note deprecation other outdated failed required_providers
-	default environment operator repository enforced input flag edit listed read refuted unread unknown fixed clash why created updated closed room run person added removed updated moved repackaged`)
+	default environment operator repository enforced input flag edit listed read refuted unread unknown fixed clash why created updated closed room run person added removed updated moved repackaged switched`)
 
 var code = regexp.MustCompile("`([a-z_-]+)`")
 

@@ -15,7 +15,6 @@ import (
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/lockfile"
-	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
@@ -121,10 +120,10 @@ func (s *stream) end() error {
 // document is a report, with the facts that its verb has. A diff has changes and
 // problems alone.
 type document struct {
-	FormatVersion int                 `json:"format_version"`
-	Rows          []planJSON          `json:"modules,omitzero"` // empty to write: JSON writes them
-	Changes       []changeJSON        `json:"changes,omitzero"`
-	LockedModules []modulelock.Change `json:"locked_modules,omitempty"` // of diff
+	FormatVersion int                    `json:"format_version"`
+	Rows          []planJSON             `json:"modules,omitzero"` // empty to write: JSON writes them
+	Changes       []changeJSON           `json:"changes,omitzero"`
+	LockedModules []upgrade.ModuleChange `json:"locked_modules,omitempty"` // of diff
 	Report
 	Consistency []VersionSkew      `json:"consistency,omitzero"`
 	Texts       []notesJSON        `json:"release_notes,omitzero"`

@@ -21,7 +21,6 @@ import (
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/ledger"
 	"github.com/relock-dev/relock/internal/lockfile"
-	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -120,7 +119,7 @@ type Module struct {
 	// Changes are those of the lock file's entries, sorted by address.
 	Changes []Change `json:"-"`
 	// LockedModules are the changes of the lock file of modules.
-	LockedModules []modulelock.Change `json:"locked_modules,omitempty"`
+	LockedModules []upgrade.ModuleChange `json:"locked_modules,omitempty"`
 	// Kept are the unchanged providers that the report says something about,
 	// sorted by address.
 	Kept []Kept `json:"-"`
@@ -358,6 +357,7 @@ func moduleOf(m scan.RootModule) Module {
 func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 	m := moduleOf(r.Module)
 	m.Pending, m.Partial, m.Left, m.InUse = r.Writes(), r.Partial, r.Left, uses(r.New)
+	m.LockedModules = r.LockedModules
 	m.Findings, m.Undecided, m.Diagnostics = r.Findings, r.Undecided, withFailures(r.Diagnostics, r.Selections)
 	facts, terms := map[provider.Addr]upgrade.Facts{}, map[provider.Addr][]scan.Term{}
 	for _, s := range r.Selections {

@@ -76,6 +76,17 @@ func newModuleLock(r Root, opts *Options) *moduleLock {
 	return l
 }
 
+// Uses are the entries of a lock file of modules that calls use, in the order of the calls.
+// An entry is zero if a call uses none. f may be nil.
+func Uses(f *modulelock.File, calls []Fetched, tool provider.Tool) []modulelock.Entry {
+	uses := make([]modulelock.Entry, len(calls))
+	l := newModuleLock(Root{ModuleLock: f}, &Options{LockModules: true})
+	for i, c := range calls {
+		uses[i], _ = l.serving(c.Call, tool)
+	}
+	return uses
+}
+
 // serving is the entry that a call uses.
 func (l *moduleLock) serving(call Call, tool provider.Tool) (modulelock.Entry, bool) {
 	a, err := moduleaddr.Parse(call.Source, tool.Name)

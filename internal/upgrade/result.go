@@ -38,6 +38,8 @@ type Result struct {
 	// ModulesFile is the new content of the lock file of modules, or nil if nothing must be
 	// written. Both files are made from one module tree, so either both are written or none.
 	ModulesFile []byte
+	// LockedModules are the changes that ModulesFile makes.
+	LockedModules []ModuleChange
 	// Diagnostics are the problems of the plan and of the scan. An error among them makes
 	// the run exit with status 1.
 	Diagnostics []problem.Problem
@@ -192,7 +194,7 @@ func resultOf(root root, cover coverage.Cover, proofs []proven, b behaviour) Res
 	r.New = slices.AppendSeq(r.New, maps.Values(entries))
 	slices.SortFunc(r.New, lockfile.Lock.Compare)
 	slices.SortFunc(r.Selections, Selection.compare)
-	r.File, r.ModulesFile = r.print(), root.modules
+	r.File, r.ModulesFile, r.LockedModules = r.print(), root.modulesFile, root.lockedModules
 	return r
 }
 

@@ -27,10 +27,11 @@ type root struct {
 	undecided   bool // nothing is decided, since a problem hides what is required
 	wanted      []*wanted
 	idle        []*wanted // the rules let no release in, so no source is asked
-	// modules is the new lock file of modules; nil if it stays. kept are the problems for which
-	// entries stay in it as they are.
-	modules []byte
-	kept    []problem.Problem
+	// modulesFile is the new lock file of modules; nil if it stays. lockedModules are its
+	// changes, and kept the problems for which entries stay in it as they are.
+	modulesFile   []byte
+	lockedModules []ModuleChange
+	kept          []problem.Problem
 }
 
 // basis says where the requirements of a root module come from.
@@ -99,7 +100,8 @@ func want(m scan.RootModule, b behaviour) root {
 	if b.settlesConflicts {
 		m = withoutConflictOfModules(m)
 	}
-	r := root{modules: printModules(m), kept: slices.Concat(m.Tree.Kept, m.Tests.Kept)}
+	r := root{kept: slices.Concat(m.Tree.Kept, m.Tests.Kept)}
+	r.modulesFile, r.lockedModules = lockModules(m)
 	untested := m.Tree.Requirements
 	if b.readsTests || m.Tool.Has(provider.TestFilesInLock) {
 		m.Tree = m.All()
