@@ -18,6 +18,7 @@ func TestStatusOfAReport(t *testing.T) {
 	missing := problem.Problem{Code: problem.CodeNotFound, Message: "nothing requires it"}
 	changed := report.Module{Pending: true}
 	found := report.Module{Findings: []problem.Problem{{}}}
+	moved := report.Module{Findings: []problem.Problem{{Code: problem.CodeModuleMoved}}}
 	noted := report.Module{Findings: []problem.Problem{{Severity: problem.SeverityNote}}}
 	for name, tt := range map[string]struct {
 		verb        verbs.Verb
@@ -33,6 +34,9 @@ func TestStatusOfAReport(t *testing.T) {
 		"a hash that another tells":  {verbs.Upgrade, []report.Module{found}, nil, ExitOK},
 		"a finding of verify":        {verbs.Verify, []report.Module{found}, nil, ExitFinding},
 		"a finding that is no error": {verbs.Verify, []report.Module{noted}, nil, ExitOK},
+		"a module that has moved":    {verbs.PR, []report.Module{changed, moved}, nil, ExitFinding},
+		"a moved one in an answer":   {verbs.Comment, []report.Module{moved}, nil, ExitOK},
+		"a failure before a moved":   {verbs.Upgrade, []report.Module{moved}, []problem.Problem{failure}, ExitFailed},
 		"a failure before a finding": {verbs.Check, []report.Module{found}, []problem.Problem{failure}, ExitFailed},
 		"what is named is nowhere":   {verbs.PR, nil, []problem.Problem{failure, missing}, ExitUsage},
 	} {

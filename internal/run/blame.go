@@ -12,6 +12,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -29,6 +30,7 @@ type baseLocks struct {
 	contents map[string][]byte
 	fork     map[string][]byte // those of the commit where the change left the base
 	known    lockfile.Known
+	files    fs.FS // the base's; nil if they were not read
 }
 
 // same reports whether the base has a lock file with the same content at a path, or had it
@@ -69,6 +71,23 @@ func (b baseLocks) has(d problem.Problem, f found) bool {
 	return b.known.Has(of, about)
 }
 
+// locks reports whether the base locks the module of a finding as the change does.
+func (b baseLocks) locks(d problem.Problem, f found) bool {
+	if b.files == nil || f.module.ModuleLock == nil {
+		return false
+	}
+	name := path.Join(f.module.Dir, modulelock.Name)
+	src, err := fs.ReadFile(b.files, name)
+	was, _ := modulelock.Parse(src, name)
+	if err != nil || was == nil {
+		return false
+	}
+	return slices.ContainsFunc(was.Entries, func(e modulelock.Entry) bool {
+		now, ok := f.module.ModuleLock.Entry(e.Key)
+		return e.Key.String() == d.About && ok && now.Equal(e)
+	})
+}
+
 // blameChange divides the findings of a check into those that the change has added, which
 // are errors, and those that the base has, which are warnings. An added hash that is not
 // proven is an error, too. Without a base, as on a person's command line, everything counts
@@ -94,10 +113,14 @@ func blameChange(ctx context.Context, j job, p planned) planned {
 			switch {
 			case alone:
 				all[i].result = f.withoutDownloads()
-			case !f.added || base.same(name, content):
-				all[i] = f.blamed(p.inForce, func(problem.Problem) bool { return true })
 			default:
-				all[i] = f.blamed(p.inForce, func(d problem.Problem) bool { return base.has(d, f) })
+				same := !f.added || base.same(name, content)
+				all[i] = f.blamed(p.inForce, func(d problem.Problem) bool {
+					if d.Code == problem.CodeModuleMoved {
+						return base.locks(d, f)
+					}
+					return same || base.has(d, f)
+				})
 			}
 			if f.added && !alone && worktree.Within(name, toolCaches) {
 				all[i].result.Findings = append(all[i].result.Findings, lockInToolCache(name))
@@ -116,7 +139,8 @@ func blameChange(ctx context.Context, j job, p planned) planned {
 // mayBlame reports whether the lock file has anything for which it matters what the base
 // has.
 func (f found) mayBlame() bool {
-	return f.added && (len(f.result.Findings)+len(f.result.Undecided) > 0 || f.module.Lock == nil || slices.ContainsFunc(f.module.Lock.Locks, isBare))
+	moved := slices.ContainsFunc(f.result.Findings, func(d problem.Problem) bool { return d.Code == problem.CodeModuleMoved })
+	return moved || f.added && (len(f.result.Findings)+len(f.result.Undecided) > 0 || f.module.Lock == nil || slices.ContainsFunc(f.module.Lock.Locks, isBare))
 }
 
 func isBare(l lockfile.Lock) bool { return len(l.Hashes) == 0 }
@@ -165,6 +189,7 @@ func readLocks(ctx context.Context, s inventory) (b baseLocks, err error) {
 	if err != nil {
 		return b, err
 	}
+	b.files = files.FS
 	b.contents, err = judgedLocks(files.FS, by)
 	b.known = lockfile.Known{}
 	for name, content := range b.contents {
