@@ -364,6 +364,31 @@ func TestGitLabExampleRuns(t *testing.T) {
 	}
 }
 
+// TestExamplesCommitLockFilesOfBothKinds runs the git add of the examples that commit
+// themselves. It must add each kind of lock file, and not fail where only one is there.
+func TestExamplesCommitLockFilesOfBothKinds(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git")
+	}
+	for _, example := range []string{"beside-renovate.yml", "gitlab-ci.yml"} {
+		line := regexp.MustCompile(`git add -- .*`).FindString(content(t, examplesDir+"/"+example))
+		for _, names := range [][]string{{".terraform.lock.hcl"}, {"a/.modules.lock.hcl"}, {".modules.lock.hcl", "a/b/.terraform.lock.hcl"}} {
+			dir := t.TempDir()
+			for _, name := range append(slices.Clone(names), "other.txt") {
+				check(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+				write(t, filepath.Join(dir, name), "text", 0o600)
+			}
+			cmd := exec.Command("sh", "-c", "git init -q && "+line+" && git ls-files")
+			cmd.Dir = dir
+			out, err := cmd.CombinedOutput()
+			if got := strings.Fields(string(out)); err != nil || !slices.Equal(got, names) {
+				t.Errorf("%s: %s adds %q of %q: %v", example, line, got, names, err)
+			}
+		}
+	}
+}
+
 func startWorld(t *testing.T, text string) *sandbox.Sandbox {
 	t.Helper()
 	w, err := sandbox.ParseWorld(txtar.Parse([]byte(text)))
