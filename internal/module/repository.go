@@ -241,8 +241,13 @@ func (r *gitRepository) reset(ctx context.Context) error {
 // advertise. A server with plain files over HTTP can leave nothing out. Then all is
 // fetched.
 func (r *gitRepository) fetch(ctx context.Context, commit string) error {
-	err := r.bounded(ctx, nil, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules",
-		"--filter=blob:limit=1m", "origin", commit)
+	return r.fetchCommit(ctx, commit, "--filter=blob:limit=1m")
+}
+
+// fetchCommit gets one commit without its history.
+func (r *gitRepository) fetchCommit(ctx context.Context, commit string, options ...string) error {
+	args := append([]string{"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"}, options...)
+	err := r.bounded(ctx, nil, append(args, "origin", commit)...)
 	if err == nil {
 		return nil
 	}
@@ -259,6 +264,8 @@ func (r *gitRepository) fetch(ctx context.Context, commit string) error {
 type gitEntry struct{ mode, id, name string }
 
 const (
+	modeDir    = "040000"
+	modeExec   = "100755"
 	modeLink   = "120000"
 	modeModule = "160000" // a submodule; the ID is its commit
 )
@@ -292,6 +299,37 @@ func (r *gitRepository) records(ctx context.Context, end byte, take func(record 
 func (r *gitRepository) read(ctx context.Context, commit string) (_ *filling, submodules []gitEntry, _ error) {
 	into := newFilling()
 	var blobs []gitEntry
+	err := r.list(ctx, commit, func(entry gitEntry) error {
+		err := into.count()
+		switch {
+		case err != nil || nameless(entry.name):
+		case entry.mode == modeDir:
+			err = into.AddDir(entry.name)
+		case entry.mode == modeModule:
+			err = into.AddDir(entry.name)
+			submodules = append(submodules, entry)
+		case entry.mode == modeLink || kept(entry.name):
+			blobs = append(blobs, entry)
+		}
+		return err
+	})
+	if err != nil || len(blobs) == 0 {
+		return into, submodules, err
+	}
+	if err := r.fetchMissing(ctx, commit, blobs); err != nil {
+		return nil, nil, err
+	}
+	err = r.readBlobs(ctx, blobs, func(b gitEntry, _ int64, content io.Reader) error {
+		if b.mode == modeLink {
+			return readLink(content, into, b.name)
+		}
+		return into.file(b.name, content)
+	})
+	return into, submodules, err
+}
+
+// list passes the paths of a commit to take.
+func (r *gitRepository) list(ctx context.Context, commit string, take func(gitEntry) error) error {
 	var excess error // an error of the repository, not of git
 	err := r.records(ctx, '\x00', func(record string) error {
 		meta, name, _ := strings.Cut(record, "\t")
@@ -299,40 +337,17 @@ func (r *gitRepository) read(ctx context.Context, commit string) (_ *filling, su
 		if len(fields) != 3 {
 			return nil // an empty tree has one empty record
 		}
-		excess = into.count()
-		entry := gitEntry{fields[0], fields[2], name}
-		switch {
-		case excess != nil || nameless(name):
-		case entry.mode == "040000":
-			excess = into.AddDir(name)
-		case entry.mode == modeModule:
-			excess = into.AddDir(name)
-			submodules = append(submodules, entry)
-		case entry.mode == modeLink || kept(name):
-			blobs = append(blobs, entry)
-		}
+		excess = take(gitEntry{fields[0], fields[2], name})
 		return excess
 	}, "ls-tree", "-r", "-t", "-z", "--full-tree", commit)
 	if excess != nil {
-		return nil, nil, unread("the git repository cannot be read: %v", excess)
+		return unread("the git repository cannot be read: %v", excess)
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := r.readBlobs(ctx, into, commit, blobs); err != nil {
-		return nil, nil, err
-	}
-	return into, submodules, nil
+	return err
 }
 
-// readBlobs adds files to the package with one run of git.
-func (r *gitRepository) readBlobs(ctx context.Context, into *filling, commit string, blobs []gitEntry) error {
-	if len(blobs) == 0 {
-		return nil
-	}
-	if err := r.fetchMissing(ctx, commit, blobs); err != nil {
-		return err
-	}
+// readBlobs passes files with their sizes and contents to take, with one run of git.
+func (r *gitRepository) readBlobs(ctx context.Context, blobs []gitEntry, take func(gitEntry, int64, io.Reader) error) error {
 	var ids strings.Builder
 	for _, b := range blobs {
 		ids.WriteString(b.id + "\n")
@@ -340,7 +355,7 @@ func (r *gitRepository) readBlobs(ctx context.Context, into *filling, commit str
 	return r.stream(ctx, strings.NewReader(ids.String()), func(stdout io.Reader) error {
 		out := bufio.NewReader(stdout)
 		for _, b := range blobs {
-			if err := readBlob(out, into, b); err != nil {
+			if err := readBlob(out, b, take); err != nil {
 				return err
 			}
 		}
@@ -374,9 +389,9 @@ func (r *gitRepository) fetchMissing(ctx context.Context, commit string, blobs [
 		"fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--filter=blob:none", "--stdin", "origin")
 }
 
-// readBlob adds the next file in git's output. For each file git prints a line "ID TYPE
+// readBlob passes the next file in git's output to take. For each file git prints a line "ID TYPE
 // SIZE", its bytes, and a line feed.
-func readBlob(out *bufio.Reader, into *filling, b gitEntry) error {
+func readBlob(out *bufio.Reader, b gitEntry, take func(gitEntry, int64, io.Reader) error) error {
 	line, err := out.ReadString('\n')
 	if err != nil {
 		return err
@@ -390,12 +405,7 @@ func readBlob(out *bufio.Reader, into *filling, b gitEntry) error {
 		return err
 	}
 	content := io.LimitReader(out, size)
-	if b.mode == modeLink {
-		err = readLink(content, into, b.name)
-	} else {
-		err = into.file(b.name, content)
-	}
-	if err != nil {
+	if err := take(b, size, content); err != nil {
 		return err
 	}
 	if _, err := io.Copy(io.Discard, content); err != nil {

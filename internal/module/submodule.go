@@ -50,26 +50,9 @@ func (g *gits) submodules(ctx context.Context, r *gitRepository, into *filling, 
 	return nil
 }
 
-// submodule adds the files of a submodule. Its commit need not be on a branch or a tag: git
-// fetches the commit itself where its clone lacks it [docs: git-submodule, update].
+// submodule adds the files of a submodule.
 func (g *gits) submodule(ctx context.Context, parent *gitRepository, into *filling, link gitEntry, text string, depth int) error {
-	u, err := submoduleURL(parent.remote.url, text)
-	if err != nil {
-		return err
-	}
-	if err := g.opts.mayContact(u.Hostname()); err != nil {
-		return err
-	}
-	if u.Scheme == "file" {
-		if err := g.mayNamePaths(parent.remote.url); err != nil {
-			return err
-		}
-	}
-	r, err := g.opts.admitted(ctx, gitRemote{url: u, key: parent.remote.key, from: parent.remote.from})
-	if err != nil {
-		return err
-	}
-	child, err := openRepository(ctx, g, r)
+	child, err := g.openSubmodule(ctx, parent, text)
 	if err != nil {
 		return err
 	}
@@ -82,6 +65,29 @@ func (g *gits) submodule(ctx context.Context, parent *gitRepository, into *filli
 		return unread("the git submodule %s cannot be read: %v", link.name, err)
 	}
 	return nil
+}
+
+// openSubmodule prepares to ask the repository of a submodule. Its commit need not be on a
+// branch or a tag: git fetches the commit itself where its clone lacks it [docs: git-submodule,
+// update].
+func (g *gits) openSubmodule(ctx context.Context, parent *gitRepository, text string) (*gitRepository, error) {
+	u, err := submoduleURL(parent.remote.url, text)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.opts.mayContact(u.Hostname()); err != nil {
+		return nil, err
+	}
+	if u.Scheme == "file" {
+		if err := g.mayNamePaths(parent.remote.url); err != nil {
+			return nil, err
+		}
+	}
+	r, err := g.opts.admitted(ctx, gitRemote{url: u, key: parent.remote.key, from: parent.remote.from})
+	if err != nil {
+		return nil, err
+	}
+	return openRepository(ctx, g, r)
 }
 
 // submoduleURL reads the URL of a submodule. It may be relative to the URL of the outer
