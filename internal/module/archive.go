@@ -92,6 +92,8 @@ func archiveFormat(a moduleaddr.Package) (moduleaddr.Package, string) {
 type archiveForm struct {
 	kind   string // one of formats; "": the first bytes decide
 	hashed bool   // its h1 is wanted
+	// whole takes all files, and then no other is kept; nil: files of configurations are kept.
+	whole *stocking
 }
 
 // unpacked is what was in an archive.
@@ -106,7 +108,10 @@ type unpacked struct {
 // archive a file with the target [go-getter 1.7 decompress_tar.go, decompress_zip.go].
 func unpack(ctx context.Context, archive *io.SectionReader, form archiveForm) (unpacked, error) {
 	into := newFilling()
-	into.sums = newSums(form.hashed)
+	into.sums, into.whole = newSums(form.hashed), form.whole
+	if err := form.whole.again(); err != nil {
+		return unpacked{}, unread("keeping the module package: %v", file.Cause(err))
+	}
 	err := formats[form.kind](ctx, into, archive)
 	if over := ended(ctx); over != nil {
 		return unpacked{}, over
@@ -194,7 +199,7 @@ func unpackZip(ctx context.Context, into *filling, archive *io.SectionReader) er
 	if err != nil {
 		return err
 	}
-	opened := slices.DeleteFunc(slices.Clone(z.File), func(f *zip.File) bool { return f.FileInfo().IsDir() || into.sums == nil && !kept(f.Name) })
+	opened := slices.DeleteFunc(slices.Clone(z.File), func(f *zip.File) bool { return f.FileInfo().IsDir() || !into.opens(f.Name) })
 	if err := zipfile.Apart(opened); err != nil {
 		return err
 	}
@@ -202,7 +207,7 @@ func unpackZip(ctx context.Context, into *filling, archive *io.SectionReader) er
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := into.entry(packed{name: f.Name, mode: f.Mode(), open: f.Open}); err != nil {
+		if err := into.entry(packed{name: f.Name, mode: f.Mode(), size: int64(f.UncompressedSize64), open: f.Open}); err != nil {
 			return err
 		}
 	}
@@ -219,7 +224,7 @@ func tarFormat(decompress func(io.Reader) (io.Reader, error)) format {
 			if h.Typeflag == tar.TypeXGlobalHeader {
 				return nil
 			}
-			return into.entry(packed{h.Name, h.FileInfo().Mode(), h.Linkname, func() (io.ReadCloser, error) { return io.NopCloser(content), nil }})
+			return into.entry(packed{h.Name, h.FileInfo().Mode(), h.Linkname, h.Size, func() (io.ReadCloser, error) { return io.NopCloser(content), nil }})
 		})
 	}
 }

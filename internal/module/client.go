@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"net/netip"
 	"net/url"
+	"path"
+	"path/filepath"
 	"slices"
 
 	"golang.org/x/sync/semaphore"
@@ -62,7 +64,12 @@ type Options struct {
 	// Cache is a directory that keeps packages with immutable references between runs; none
 	// if empty.
 	Cache string
-	Jobs  int // DefaultJobs if 0
+	// Stock is a directory that keeps whole packages. If it is given, pinned packages are
+	// fetched with all files, for Whole. Empty: only files of configurations are read.
+	Stock string
+	// Silent asks nobody for a pinned package: it must be in Stock.
+	Silent bool
+	Jobs   int // DefaultJobs if 0
 	// Fetching is called with the source of a module before it is fetched. It may be nil.
 	Fetching func(source string)
 	// Documents are the discovery documents that hosts have returned so far; nil: none.
@@ -108,8 +115,10 @@ type Client struct {
 
 	locations memo.Memo[packageOrigin, location]
 	packages  memo.Memo[packageQuestion, contents]
+	stock     *stock
+	stocks    memo.Memo[stockQuestion, contents]
 	archives  memo.Memo[string, contents] // of the cache, by h1; without fs if it has none
-	parts     memo.Memo[string, contents] // parts of packages, by ID
+	parts     memo.Memo[string, fs.FS]    // parts of packages, by ID
 	tags      memo.Memo[string, []string] // tags of git repositories, by package address
 	// references are what refs of git name now, by package address.
 	references memo.Memo[string, scan.Reference]
@@ -132,7 +141,7 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 		means: m, tools: map[provider.ToolName]toolConfig{}, slots: semaphore.NewWeighted(int64(cmp.Or(opts.Jobs, DefaultJobs))),
 		gits: gits{m, &memo.Memo[gitQuestion, commits]{}, &memo.Memo[gitQuestion, commits]{}}, web: web{m, readNetrc(opts.Env)}, stores: stores{m, publicClouds},
 	}
-	c.registries = registries{transport: t, tools: c.tools}
+	c.registries, c.stock = registries{transport: t, tools: c.tools}, &stock{dir: opts.Stock}
 	for _, tool := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
 		config := cmp.Or(configs[tool], &cliconfig.Config{})
 		c.tools[tool] = toolConfig{config, cliconfig.NewDiscovery(config, t, opts.Documents)}
@@ -150,6 +159,9 @@ type contents struct {
 	id        string
 	hash      string         // as in scan.Package
 	reference scan.Reference // of a git source
+	disk      string         // the directory of this machine that it is; otherwise empty
+	whole     *Whole         // all files, if it comes from the stock
+	part      string         // the directory of whole that it is; empty: all of it
 }
 
 // Fetch implements scan.Source. Errors are *problem.Error: CodeUnreadModule,
@@ -160,46 +172,66 @@ func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) 
 	if c.opts.Fetching != nil {
 		c.opts.Fetching(moduleaddr.Shown(call.Source))
 	}
+	got, err := c.find(ctx, tool, call)
+	if err != nil {
+		return scan.Package{}, err
+	}
+	return scan.Package{
+		FS: got.fs, Dir: got.dir, ID: got.id, Hash: got.hash, Reference: got.reference,
+		Version: got.version, Versions: got.versions, Repository: got.repository,
+	}, nil
+}
+
+// answer is the module of a call in its package.
+type answer struct {
+	contents
+	dir string
+	selected
+}
+
+// find fetches the package of a call, and finds the module in it.
+func (c *Client) find(ctx context.Context, tool provider.Tool, call scan.Call) (answer, error) {
 	a, err := moduleaddr.Parse(call.Source, tool.Name)
 	switch {
 	case a.Kind == moduleaddr.Registry && err == nil:
-		p, err := c.fromRegistry(ctx, tool, a, call)
+		got, err := c.fromRegistry(ctx, tool, a, call)
 		if err != nil {
 			e := unfetched("module", a.Module.ForDisplay(), err)
 			e.Problem.Host = cmp.Or(e.Problem.Host, a.Module.Host) // the error is new, so nobody else has it
-			return scan.Package{}, e
+			return answer{}, e
 		}
-		return p, nil
+		return got, nil
 	case call.Versioned:
-		return scan.Package{}, invalidAddress("a module with a version must come from a module registry")
+		return answer{}, invalidAddress("a module with a version must come from a module registry")
 	case err != nil:
-		return scan.Package{}, invalidAddress("invalid module source address: %v", err)
+		return answer{}, invalidAddress("invalid module source address: %v", err)
 	case a.Kind == moduleaddr.Local:
-		return scan.Package{}, invalidAddress("invalid module source address: it is a path in the package of the calling module")
+		return answer{}, invalidAddress("invalid module source address: it is a path in the package of the calling module")
 	}
 	if err := c.opts.mayContact(a.Package.URL.Hostname()); err != nil {
-		return scan.Package{}, err
+		return answer{}, err
 	}
-	p, err := c.fromRemote(ctx, tool, location{address: a}, call)
+	got, err := c.fromRemote(ctx, tool, a, location{address: a}, call)
 	if err != nil {
-		return scan.Package{}, unfetched("module package", redact(a.Package.URL), err)
+		return answer{}, unfetched("module package", redact(a.Package.URL), err)
 	}
-	return p, nil
+	return got, nil
 }
 
 // fromRegistry fetches the package of a registry module: that of the pin, or of the version
 // that it selects.
-func (c *Client) fromRegistry(ctx context.Context, tool provider.Tool, addr moduleaddr.Address, call scan.Call) (scan.Package, error) {
+func (c *Client) fromRegistry(ctx context.Context, tool provider.Tool, addr moduleaddr.Address, call scan.Call) (answer, error) {
 	if err := c.opts.mayContact(addr.Module.Host.String()); err != nil {
-		return scan.Package{}, err
+		return answer{}, err
+	}
+	if got, ok := c.remembered(ctx, addr, call); ok {
+		return got, nil
 	}
 	at, err := c.located(ctx, tool, addr, call)
 	if err != nil {
-		return scan.Package{}, err
+		return answer{}, err
 	}
-	p, err := c.fromRemote(ctx, tool, at, call)
-	p.Version, p.Versions, p.Repository = at.version, at.versions, at.repository
-	return p, err
+	return c.fromRemote(ctx, tool, addr, at, call)
 }
 
 // located is the place of a registry module.
@@ -208,6 +240,9 @@ func (c *Client) located(ctx context.Context, tool provider.Tool, addr moduleadd
 		return c.registries.find(ctx, tool, addr, call)
 	}
 	if call.Pin.Package == "" {
+		if err := c.opts.mayAsk(); err != nil {
+			return location{}, err
+		}
 		r, err := c.registries.of(ctx, tool, addr)
 		if err != nil {
 			return location{}, err
@@ -229,7 +264,12 @@ type location struct {
 	from    *url.URL           // the server that named it; nil: a configuration
 	// archive is the request for a package that a registry serves itself; otherwise nil.
 	archive *transport.Request
-	// version, versions and repository are those of a registry's module.
+	selected
+}
+
+// selected is the version of a registry module, with the registry's list and the git repository
+// that it names; zero for others.
+type selected struct {
 	version    string
 	versions   *scan.ModuleVersions
 	repository string
@@ -260,9 +300,10 @@ func (l location) origin() packageOrigin {
 // 1.11 internal/getmodules/getter.go].
 const maxHops = 10
 
-// fromRemote fetches the package of a remote address and finds the module in it.
-func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, at location, call scan.Call) (scan.Package, error) {
-	subdir := at.address.Subdir
+// fromRemote fetches the package of a remote address and finds the module in it. called is the
+// address that a configuration names.
+func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, called moduleaddr.Address, at location, call scan.Call) (answer, error) {
+	subdir, of := at.address.Subdir, at.selected
 	var within []string // the references of servers, outermost last
 	for hops := 0; ; hops++ {
 		// An address that names no archive is a question to its server for the package's
@@ -272,31 +313,48 @@ func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, at location
 		if a.Package.Getter != "http" && a.Package.Getter != "https" || a.Package.OnDisk() || kind != "" {
 			break
 		}
+		if hops == 0 {
+			if got, ok := c.remembered(ctx, called, call); ok {
+				return got, nil
+			}
+		}
+		if err := c.opts.mayAsk(); err != nil {
+			return answer{}, err
+		}
 		if hops == maxHops {
-			return scan.Package{}, unread("more than %d servers refer to another one", maxHops)
+			return answer{}, unread("more than %d servers refer to another one", maxHops)
 		}
 		next, err := c.locations.Do(ctx, at.origin(), func() (location, error) { return c.web.ask(ctx, a.Package, at.from) })
 		if err != nil {
-			return scan.Package{}, err
+			return answer{}, err
 		}
 		at = next
 		if err := c.opts.mayContact(at.address.Package.URL.Hostname()); err != nil {
-			return scan.Package{}, err
+			return answer{}, err
 		}
 		within = append(within, at.address.Subdir)
 	}
 	p, err := c.whole(ctx, tool, at, call)
 	if err != nil {
-		return scan.Package{}, err
+		return answer{}, err
 	}
-	for _, dir := range slices.Backward(within) {
+	c.remember(called, call.Pin, place{subdir, within})
+	got, err := c.within(ctx, p, within, subdir)
+	got.selected = of
+	return got, err
+}
+
+// within finds a module in a package, or in the part of it that servers have referred to.
+func (c *Client) within(ctx context.Context, p contents, parts []string, subdir string) (answer, error) {
+	var err error
+	for _, dir := range slices.Backward(parts) {
 		p, err = c.part(ctx, p, dir)
 		if err != nil {
-			return scan.Package{}, err
+			return answer{}, err
 		}
 	}
 	dir, err := findDir(p.fs, subdir)
-	return scan.Package{FS: p.fs, Dir: dir, ID: p.id, Hash: p.hash, Reference: p.reference}, err
+	return answer{contents: p, dir: dir}, err
 }
 
 // whole is the package at a location, with the content that the call is pinned to. An
@@ -305,6 +363,9 @@ func (c *Client) whole(ctx context.Context, tool provider.Tool, at location, cal
 	pin := call.Pin.Hash
 	at.address.Package = pinned(at.address.Package, pin)
 	a := at.address.Package
+	if c.opts.Stock != "" && pin != "" {
+		return c.stocked(ctx, tool, at, pin)
+	}
 	hashed := (call.Hash || pin != "") && a.Getter != "git" && a.Getter != "oci" && !a.OnDisk()
 	if hashed && pin != "" {
 		p, err := c.archives.Do(ctx, pin, func() (contents, error) {
@@ -330,27 +391,27 @@ func (c *Client) part(ctx context.Context, p contents, dir string) (contents, er
 		return p, err
 	}
 	id := p.id + "//" + dir
-	part, err := c.parts.Do(ctx, id, func() (contents, error) {
+	part, err := c.parts.Do(ctx, id, func() (fs.FS, error) {
 		if t, ok := p.fs.(*filetree.Tree); ok {
-			below, err := filetree.Below(t, dir)
-			return contents{fs: below, id: id, hash: p.hash}, err
+			return filetree.Below(t, dir)
 		}
-		sub, err := fs.Sub(p.fs, dir)
-		return contents{fs: sub, id: id, hash: p.hash}, err
+		return fs.Sub(p.fs, dir)
 	})
-	part.reference = p.reference
-	return part, err
+	p.fs, p.id, p.part = part, id, path.Join(p.part, dir)
+	if p.disk != "" {
+		p.disk = filepath.Join(p.disk, filepath.FromSlash(dir))
+	}
+	return p, err
 }
 
 // get fetches a package from an address that is no reference to another one.
 func (c *Client) get(ctx context.Context, tool provider.Tool, at location, hashed bool) (contents, error) {
-	a, from := at.address.Package, at.from
-	if a.OnDisk() && !c.opts.AllowLocal {
-		return contents{}, refusedModule("relock reads modules outside of the repository only where it is run by hand",
-			"the module is on the disk of this machine")
+	if err := c.mayRead(at); err != nil {
+		return contents{}, err
 	}
-	if a.OnDisk() {
-		if err := c.mayNamePaths(from); err != nil {
+	a, from := at.address.Package, at.from
+	if !a.OnDisk() {
+		if err := c.opts.mayAsk(); err != nil {
 			return contents{}, err
 		}
 	}
@@ -358,28 +419,41 @@ func (c *Client) get(ctx context.Context, tool provider.Tool, at location, hashe
 		return contents{}, ended(ctx)
 	}
 	defer c.slots.Release(1)
+	form := archiveForm{hashed: hashed}
 	if at.archive != nil {
-		return c.web.download(ctx, *at.archive, archiveForm{hashed: hashed}, checksum{})
+		return c.web.download(ctx, *at.archive, form, checksum{})
 	}
 	c.opts.Log.DebugContext(ctx, "fetching a module package", "getter", a.Getter, "url", redact(a.URL))
 	switch a.Getter {
 	case "git":
 		return c.gits.fetch(ctx, a, from)
 	case "http", "https":
-		return c.web.fetch(ctx, a, from, hashed)
+		return c.web.fetch(ctx, a, from, form)
 	case "file":
 		return fromDisk(ctx, a)
 	case "s3", "gcs":
-		return c.stores.fetch(ctx, a, from, hashed)
+		return c.stores.fetch(ctx, a, from, form)
 	case "hg":
 		return contents{}, refusedModule("move the module to a git repository, or publish it as an archive",
 			"Mercurial repositories are not read: the hg program runs what its configuration says")
 	case "oci":
 		if tool.Has(provider.OCIModules) {
-			return fromOCI(ctx, oci.Client{Transport: c.transport, Ambient: c.opts.Ambient}, c.tools[tool.Name].config, c.cache, a)
+			return fromOCI(ctx, oci.Client{Transport: c.transport, Ambient: c.opts.Ambient}, c.tools[tool.Name].config, c.cache, a, form)
 		}
 	}
 	return contents{}, invalidAddress("invalid module source address: %s fetches nothing of the kind %q", tool, a.Getter)
+}
+
+// mayRead refuses a package on the disk of this machine, unless it may be read.
+func (c *Client) mayRead(at location) error {
+	switch {
+	case !at.address.Package.OnDisk():
+		return nil
+	case !c.opts.AllowLocal:
+		return refusedModule("relock reads modules outside of the repository only where it is run by hand",
+			"the module is on the disk of this machine")
+	}
+	return c.mayNamePaths(at.from)
 }
 
 // mayNamePaths refuses a server on another machine that refers to a path of this machine.

@@ -28,7 +28,7 @@ func fromDisk(ctx context.Context, a moduleaddr.Package) (contents, error) {
 	case err != nil:
 		return contents{}, unread("reading %s: %v", name, file.Cause(err))
 	case kind == "" && stat.IsDir():
-		return contents{fs: os.DirFS(name), id: "file://" + filepath.ToSlash(name)}, nil
+		return contents{fs: os.DirFS(name), disk: name, id: "file://" + filepath.ToSlash(name)}, nil
 	case kind == "":
 		return contents{}, unread("%s is no directory", name)
 	case !stat.Mode().IsRegular(): // a named pipe would block the run

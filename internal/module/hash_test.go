@@ -208,7 +208,7 @@ func TestHashIsBounded(t *testing.T) {
 		if bytes.HasPrefix(data, []byte("PK")) {
 			kind = "zip"
 		}
-		got, err := unpack(t.Context(), io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))), archiveForm{kind, true})
+		got, err := unpack(t.Context(), io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))), archiveForm{kind: kind, hashed: true})
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("unpack = %v, %v; want an error that says %q", got, err, says)
 		}
@@ -218,7 +218,7 @@ func TestHashIsBounded(t *testing.T) {
 	if _, err := unpackBytes("zip", data); err != nil {
 		t.Errorf("unpack without a hash = %v", err)
 	}
-	got, err := unpack(t.Context(), io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))), archiveForm{"zip", true})
+	got, err := unpack(t.Context(), io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))), archiveForm{kind: "zip", hashed: true})
 	if err == nil || !strings.Contains(err.Error(), "share their data") {
 		t.Errorf("unpack with a hash = %v, %v; want an error", got, err)
 	}

@@ -117,14 +117,15 @@ func attribute(e xml.StartElement, name string) string {
 }
 
 // fetch downloads and unpacks an archive.
-func (w web) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL, hashed bool) (contents, error) {
+func (w web) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL, form archiveForm) (contents, error) {
 	a, kind := archiveFormat(a)
+	form.kind = kind
 	u, sum, err := withoutChecksum(a.URL)
 	if err != nil {
 		return contents{}, err
 	}
-	if sum.kind == "sha256" {
-		if p, ok := w.cache.load(archiveID(kind, sum.want)); ok && (p.hash != "" || !hashed) {
+	if sum.kind == "sha256" && form.whole == nil {
+		if p, ok := w.cache.load(archiveID(kind, sum.want)); ok && (p.hash != "" || !form.hashed) {
 			return p, nil
 		}
 	}
@@ -132,7 +133,7 @@ func (w web) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL, has
 	if err != nil {
 		return contents{}, err
 	}
-	return w.download(ctx, transport.Request{URL: with, Referrer: from}, archiveForm{kind, hashed}, sum)
+	return w.download(ctx, transport.Request{URL: with, Referrer: from}, form, sum)
 }
 
 func archiveID(kind, sha256 string) string { return kind + "+sha256:" + sha256 }
@@ -173,10 +174,14 @@ func (w web) download(ctx context.Context, r transport.Request, form archiveForm
 		return contents{}, err
 	}
 	p := contents{fs: got.tree, id: archiveID(got.kind, hex.EncodeToString(digest.Sum(nil))), hash: got.h1}
-	if sum.kind == "sha256" {
-		return w.cache.save(p, p.id), nil
+	key := p.hash
+	switch {
+	case form.whole != nil:
+		key = "" // the stock keeps it
+	case sum.kind == "sha256":
+		key = p.id
 	}
-	return w.cache.save(p, p.hash), nil
+	return w.cache.save(p, key), nil
 }
 
 // checksum is the checksum that a source demands of an archive. The zero value demands

@@ -32,7 +32,7 @@ const (
 )
 
 // fromOCI fetches the module package of an OCI repository, by tag or digest.
-func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, kept *cache, a moduleaddr.Package) (contents, error) {
+func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, kept *cache, a moduleaddr.Package, form archiveForm) (contents, error) {
 	of := cliconfig.Repository{Registry: a.URL.Host, Name: strings.TrimPrefix(a.URL.Path, "/")}
 	repository, err := asking.Repository(config, of)
 	if err != nil || a.URL.Scheme != "oci" {
@@ -45,7 +45,7 @@ func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, k
 	saved := func(digest string) (contents, bool) {
 		p, ok := kept.load(ociID(of, digest))
 		p.hash = ociHash + digest
-		return p, ok
+		return p, ok && form.whole == nil
 	}
 	if p, ok := saved(reference); ok { // it is a digest
 		return p, nil
@@ -73,7 +73,7 @@ func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, k
 	case layers[0].Size > maxArchive:
 		return contents{}, unread("the package %s is larger than %d bytes", redact(a.URL), int64(maxArchive))
 	}
-	got, err := unpackCopy(ctx, archiveForm{kind: "zip"}, func(ctx context.Context, archive io.Writer) error {
+	got, err := unpackCopy(ctx, archiveForm{kind: "zip", whole: form.whole}, func(ctx context.Context, archive io.Writer) error {
 		err := repository.Copy(ctx, archive, layers[0])
 		if said, ok := errors.AsType[*oci.Error](err); ok && said.Code == problem.CodeBadChecksum {
 			return &problem.Error{Problem: problem.Problem{Code: said.Code, Message: fmt.Sprintf("the package %s is not the one that its manifest names", redact(a.URL))}}
@@ -87,7 +87,11 @@ func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, k
 		return contents{}, err
 	}
 	id := ociID(of, named.Digest.String())
-	return kept.save(contents{fs: got.tree, id: id, hash: ociHash + named.Digest.String()}, id), nil
+	p := contents{fs: got.tree, id: id, hash: ociHash + named.Digest.String()}
+	if form.whole != nil {
+		return kept.save(p, ""), nil // the stock keeps it
+	}
+	return kept.save(p, id), nil
 }
 
 func ociID(of cliconfig.Repository, digest string) string { return "oci+" + of.String() + "@" + digest }

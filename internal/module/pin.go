@@ -47,7 +47,7 @@ func pinnedRepository(pin scan.Pin, subdir string) (location, error) {
 	if err != nil || a.Package.Getter != "git" {
 		return location{}, invalidAddress("the package in the lock file of modules is no git repository")
 	}
-	at := location{address: a, version: pin.Version, repository: a.Repository()}
+	at := location{address: a, selected: selected{version: pin.Version, repository: a.Repository()}}
 	at.address.Subdir, err = moduleaddr.CleanSubdir(path.Join(a.Subdir, subdir))
 	return at, err
 }

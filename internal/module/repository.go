@@ -25,6 +25,9 @@ type gitRepository struct{ gitProgram }
 // gets the URL from a file: every user of the machine can see git's arguments, so they have
 // no credentials.
 func openRepository(ctx context.Context, g *gits, of gitRemote) (_ *gitRepository, err error) {
+	if err := g.opts.mayAsk(); err != nil {
+		return nil, err
+	}
 	dir, err := file.NewTemporaryDir("git")
 	if err != nil {
 		return nil, unread("making a temporary directory: %v", err)

@@ -55,8 +55,9 @@ var publicClouds = clouds{
 
 // fetch fetches from S3 or Google Cloud Storage, as the tools do: the objects below
 // a directory, or an archive [go-getter 1.7 get_s3.go, get_gcs.go].
-func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL, hashed bool) (contents, error) {
+func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL, form archiveForm) (contents, error) {
 	a, kind := archiveFormat(a)
+	form.kind = kind
 	u, sum, err := withoutChecksum(a.URL)
 	if err != nil {
 		return contents{}, err
@@ -82,10 +83,10 @@ func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL, 
 		case err != nil:
 			return err
 		case kind == "":
-			got, err = readObjects(ctx, in, name, hashed)
+			got, err = readObjects(ctx, in, name, form)
 			return err
 		}
-		got, err = unpackCopy(ctx, archiveForm{kind, hashed}, func(ctx context.Context, archive io.Writer) error {
+		got, err = unpackCopy(ctx, form, func(ctx context.Context, archive io.Writer) error {
 			body, err := in.open(ctx, name)
 			if err != nil {
 				return err
@@ -100,6 +101,9 @@ func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL, 
 	})
 	if err != nil {
 		return contents{}, err
+	}
+	if form.whole != nil {
+		return s.cache.save(contents{hash: got.h1}, ""), nil // the stock keeps it
 	}
 	t, sum256 := got.tree, sha256.New()
 	for _, name := range t.Names() {
@@ -134,19 +138,19 @@ func inTime(ctx context.Context, u *url.URL, limit time.Duration, do func(contex
 // names are as untrusted as those in an archive. A name that ends in a slash is a directory.
 // The tools also fetch objects whose names only begin like the directory, to places where no
 // module looks [go-getter 1.7 get_s3.go, get_gcs.go].
-func readObjects(ctx context.Context, in bucket, dir string, hashed bool) (unpacked, error) {
+func readObjects(ctx context.Context, in bucket, dir string, form archiveForm) (unpacked, error) {
 	prefix := strings.TrimRight(dir, "/")
 	if prefix != "" {
 		prefix += "/"
 	}
 	into, opened := newFilling(), 0
-	into.sums = newSums(hashed)
+	into.sums, into.whole = newSums(form.hashed), form.whole
 	add := func(name string) error {
 		place, below := strings.CutPrefix(name, prefix)
 		if !below {
 			return badAnswer("the store lists an object that is not in the directory")
 		}
-		e := packed{name: place, open: func() (io.ReadCloser, error) {
+		e := packed{name: place, size: -1, open: func() (io.ReadCloser, error) {
 			opened++
 			if opened > maxObjects {
 				return nil, fmt.Errorf("it has more than %d files that must be read", maxObjects)

@@ -52,6 +52,8 @@ type filling struct {
 	// sums are for the hash of all files, also of those that are not kept; nil: it is not
 	// wanted.
 	sums *sums
+	// whole takes all files instead of the tree; nil: they are not wanted.
+	whole *stocking
 }
 
 func newFilling() *filling {
@@ -99,12 +101,13 @@ type packed struct {
 	mode fs.FileMode
 	// link is the target of a link whose content is something else.
 	link string
+	size int64 // -1: unknown
 	open func() (io.ReadCloser, error)
 }
 
 // entry adds an entry of an archive or of a store. The tools refuse archives with ".." and
 // put absolute paths below the package [go-getter 1.7 decompress_tar.go,
-// decompress_zip.go]. An entry that is neither kept nor hashed is not opened.
+// decompress_zip.go]. An entry that nobody wants is not opened.
 func (f *filling) entry(e packed) error {
 	if err := f.count(); err != nil {
 		return err
@@ -114,11 +117,13 @@ func (f *filling) entry(e packed) error {
 	switch {
 	case slices.Contains(elements, ".."):
 		return errors.New("it has an entry that leads out")
-	case place == "" || nameless(place) && (e.mode.IsDir() || f.sums == nil):
+	case place == "" || nameless(place) && (e.mode.IsDir() || f.sums == nil && f.whole == nil):
 		return nil
+	case e.mode.IsDir() && f.whole != nil:
+		return f.whole.addDir(place)
 	case e.mode.IsDir():
 		return f.AddDir(place)
-	case f.sums == nil && !kept(place):
+	case !f.opens(place):
 		return f.AddDir(path.Dir(place))
 	}
 	r, err := e.open()
@@ -126,11 +131,14 @@ func (f *filling) entry(e packed) error {
 		return err
 	}
 	defer r.Close()
-	if f.sums == nil {
+	if f.sums == nil && f.whole == nil {
 		return f.file(place, r)
 	}
 	return f.hashed(place, e, r)
 }
+
+// opens reports whether a file must be read.
+func (f *filling) opens(name string) bool { return f.sums != nil || f.whole != nil || kept(name) }
 
 // hashed adds an entry that is no directory, and reads it to its end for the hash.
 func (f *filling) hashed(place string, e packed, r io.Reader) error {
@@ -138,6 +146,8 @@ func (f *filling) hashed(place string, e packed, r io.Reader) error {
 	content := &capped{io.TeeReader(r, io.MultiWriter(sum, start)), maxUnpacked - f.unpacked, errUnpacked}
 	var err error
 	switch {
+	case f.whole != nil:
+		err = f.whole.add(place, e.mode.Perm(), e.size, content)
 	case nameless(place):
 	case kept(place):
 		err = f.file(place, content)
@@ -151,6 +161,9 @@ func (f *filling) hashed(place string, e packed, r io.Reader) error {
 		return err
 	}
 	f.unpacked = maxUnpacked - content.left // file has counted only what it keeps
+	if f.sums == nil {
+		return nil
+	}
 	if e.mode&fs.ModeSymlink != 0 {
 		return f.sums.addLink(place, cmp.Or(e.link, start.kept.String()))
 	}

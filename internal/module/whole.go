@@ -1,0 +1,257 @@
+package module
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/moduleaddr"
+	"github.com/relock-dev/relock/internal/oci"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// Whole returns all files of the package of a pinned call, or the directory of a call that is
+// on this machine's disk. It needs Options.Stock. The files are proven by the pin. Errors are
+// as those of Fetch, or CodeModuleOnDisk for an archive on the disk.
+func (c *Client) Whole(ctx context.Context, tool provider.Tool, call scan.Call) (*Whole, error) {
+	got, err := c.find(ctx, tool, call)
+	switch {
+	case err != nil:
+		return nil, err
+	case got.whole == nil && got.disk == "":
+		return nil, &problem.Error{Problem: problem.Problem{Code: problem.CodeModuleOnDisk, Message: "an archive on the disk of this machine cannot be locked"}}
+	case got.whole == nil:
+		return &Whole{Link: got.disk}, nil
+	case got.part != "":
+		return got.whole.Part(got.part), nil
+	}
+	return got.whole, nil
+}
+
+// stocked is the whole package at a location, from the stock if that has it.
+func (c *Client) stocked(ctx context.Context, tool provider.Tool, at location, pin string) (contents, error) {
+	if err := c.mayRead(at); err != nil {
+		return contents{}, err
+	}
+	if err := c.prove(ctx, at, pin); err != nil {
+		return contents{}, err
+	}
+	return c.stocks.Do(ctx, stockQuestion{at.origin(), pin}, func() (contents, error) {
+		if got, err := c.fromStock(pin); err == nil {
+			return got, nil
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			c.opts.Log.Warn("a package in the cache of modules is damaged", "package", pin, "reason", file.Cause(err))
+		}
+		if err := c.opts.mayAsk(); err != nil {
+			return contents{}, err
+		}
+		if c.slots.Acquire(ctx, 1) != nil {
+			return contents{}, ended(ctx)
+		}
+		defer c.slots.Release(1)
+		err := c.stock.put(pin, func(into *stocking) error {
+			now, err := c.getWhole(ctx, tool, at, into)
+			if err == nil && now != pin {
+				return moved(pin, now)
+			}
+			return err
+		})
+		if err != nil {
+			return contents{}, err
+		}
+		return c.fromStock(pin)
+	})
+}
+
+// stockQuestion is a package that must have a hash.
+type stockQuestion struct {
+	packageOrigin
+	hash string
+}
+
+func (c *Client) fromStock(pin string) (contents, error) {
+	whole, err := c.stock.get(pin)
+	if err != nil {
+		return contents{}, err
+	}
+	tree, err := whole.tree()
+	return contents{fs: tree, id: pin, hash: pin, whole: whole}, err
+}
+
+// prove returns an error unless a hash can be that of the package at a location. A commit must
+// be on a branch or a tag of its repository.
+func (c *Client) prove(ctx context.Context, at location, pin string) error {
+	commit, isCommit := strings.CutPrefix(pin, gitHash)
+	if (at.address.Package.Getter == "git") != isCommit {
+		return moved(pin, "")
+	}
+	if !isCommit {
+		return nil
+	}
+	r, _, err := c.gits.named(ctx, at.address.Package, at.from)
+	if err != nil {
+		return err
+	}
+	return c.gits.prove(ctx, r, commit)
+}
+
+// getWhole fetches all files of a package, and returns their hash.
+func (c *Client) getWhole(ctx context.Context, tool provider.Tool, at location, into *stocking) (string, error) {
+	a, from := at.address.Package, at.from
+	c.opts.Log.DebugContext(ctx, "fetching a whole module package", "getter", a.Getter, "url", redact(a.URL))
+	want := archiveForm{hashed: true, whole: into}
+	var got contents
+	var err error
+	switch {
+	case at.archive != nil:
+		got, err = c.web.download(ctx, *at.archive, want, checksum{})
+	case a.Getter == "git":
+		return c.gits.stock(ctx, a, from, into)
+	case a.Getter == "http" || a.Getter == "https":
+		got, err = c.web.fetch(ctx, a, from, want)
+	case a.Getter == "s3" || a.Getter == "gcs":
+		got, err = c.stores.fetch(ctx, a, from, want)
+	case a.Getter == "oci" && tool.Has(provider.OCIModules):
+		got, err = fromOCI(ctx, oci.Client{Transport: c.transport, Ambient: c.opts.Ambient}, c.tools[tool.Name].config, c.cache, a, want)
+	default:
+		return "", invalidAddress("invalid module source address: %s fetches no package of the kind %q that can be locked", tool, a.Getter)
+	}
+	return got.hash, err
+}
+
+// stock adds all files of the commit that an address names, and returns their hash. git has
+// checked its objects when it got them.
+func (g *gits) stock(ctx context.Context, a moduleaddr.Package, from *url.URL, into *stocking) (string, error) {
+	r, ref, err := g.named(ctx, a, from)
+	if err != nil {
+		return "", err
+	}
+	g.cache.fetched.Add(1)
+	return inRepository(ctx, g, r, func(repository *gitRepository) (string, error) {
+		return gitHash + ref.name, g.stockCommit(ctx, repository, ref.name, "", 0, into)
+	})
+}
+
+// stockCommit adds all files of a commit, as they were committed, and those of its submodules.
+// The tools stop at the first submodule that cannot be fetched [go-getter 1.7 get_git.go].
+func (g *gits) stockCommit(ctx context.Context, r *gitRepository, commit, dir string, depth int, into *stocking) error {
+	if err := r.fetchCommit(ctx, commit); err != nil {
+		return err
+	}
+	var blobs, modules []gitEntry
+	err := r.list(ctx, commit, func(e gitEntry) error {
+		switch e.mode {
+		case modeDir:
+		case modeModule:
+			modules = append(modules, e)
+		default:
+			blobs = append(blobs, e)
+		}
+		if len(blobs)+len(modules) > maxEntries {
+			return errTooMany
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = r.readBlobs(ctx, blobs, func(b gitEntry, size int64, content io.Reader) error {
+		mode := fs.FileMode(0o644)
+		switch b.mode {
+		case modeLink:
+			mode = fs.ModeSymlink
+		case modeExec:
+			mode = 0o755
+		}
+		return into.add(path.Join(dir, b.name), mode, size, content)
+	})
+	if err != nil || len(modules) == 0 {
+		return err
+	}
+	config, err := r.gitmodules(ctx, commit)
+	if err != nil {
+		return err
+	}
+	for i, link := range modules {
+		at := path.Join(dir, link.name)
+		settings, ok := config[link.name]
+		switch {
+		case settings.update == "none": // the tools leave the directory empty, too [go-getter 1.7 get_git.go]
+			err = into.addDir(at)
+		case !ok:
+			err = unread(".gitmodules has no URL for it")
+		case i >= maxSubmodules || depth >= maxSubmoduleDepth:
+			err = unread("the git repository has too many submodules")
+		default:
+			err = g.stockSubmodule(ctx, r, link.id, settings.url, at, depth, into)
+		}
+		if err != nil {
+			return attempting("fetching the git submodule "+link.name, err)
+		}
+	}
+	return nil
+}
+
+func (g *gits) stockSubmodule(ctx context.Context, parent *gitRepository, commit, text, dir string, depth int, into *stocking) error {
+	child, err := g.openSubmodule(ctx, parent, text)
+	if err != nil {
+		return err
+	}
+	defer child.close()
+	return g.stockCommit(ctx, child, commit, dir, depth+1, into)
+}
+
+// mayAsk refuses all questions to others with Options.Silent.
+func (o Options) mayAsk() error {
+	if !o.Silent {
+		return nil
+	}
+	return refusedModule("run relock get, which fetches it", "it is not in the cache, and nobody is asked for it")
+}
+
+// place is where the module of a pinned call is in its package, as servers have said. A later
+// run that has the package need not ask again.
+type place struct {
+	Dir string `json:"dir,omitempty"`
+	// Parts are the directories that the servers have cut out, outermost last.
+	Parts []string `json:"parts,omitempty"`
+}
+
+// placeKey identifies a pinned call of an address.
+func placeKey(a moduleaddr.Address, pin scan.Pin) string {
+	label, _ := a.Label()
+	return strings.Join([]string{label, a.Subdir, pin.Version, pin.Hash}, "\n")
+}
+
+// remembered is the module of a pinned call whose place an earlier run was told.
+func (c *Client) remembered(ctx context.Context, a moduleaddr.Address, call scan.Call) (answer, bool) {
+	if c.stock.dir == "" || call.Pin.Hash == "" {
+		return answer{}, false
+	}
+	p, ok := c.stock.place(placeKey(a, call.Pin))
+	if !ok {
+		return answer{}, false
+	}
+	whole, err := c.stocks.Do(ctx, stockQuestion{hash: call.Pin.Hash}, func() (contents, error) { return c.fromStock(call.Pin.Hash) })
+	if err != nil {
+		return answer{}, false
+	}
+	got, err := c.within(ctx, whole, p.Parts, p.Dir)
+	got.version = call.Pin.Version
+	return got, err == nil
+}
+
+// remember notes the place of a pinned call's module, if servers have said where it is.
+func (c *Client) remember(a moduleaddr.Address, pin scan.Pin, p place) {
+	told := len(p.Parts) > 0 || a.Kind == moduleaddr.Registry && pin.Package == ""
+	if c.stock.dir != "" && pin.Hash != "" && told {
+		c.stock.setPlace(placeKey(a, pin), p)
+	}
+}
