@@ -37,6 +37,14 @@ type Installed struct {
 // Package is the directory of a fetched package, relative to the root module.
 func (i Installed) Package() string { return path.Join(modulesDir, i.Key) }
 
+// same reports whether both records are of the same files.
+func (i Installed) same(other Installed) bool {
+	if i.Call != nil && other.Call != nil && i.Call.Pin == other.Call.Pin {
+		i.Call, other.Call = nil, nil
+	}
+	return i == other
+}
+
 // unknown reports whether a call may install the package of a key, and that is uncertain.
 func (i installs) unknown(key string) bool {
 	for at := len(key); at >= 0; at = strings.LastIndexByte(key[:at], '.') {

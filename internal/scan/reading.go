@@ -128,6 +128,9 @@ func (j readings) module() RootModule {
 	if len(j.known) < len(j.all) && m.StandIn == StandInNone {
 		m.StandIn = StandInParts
 	}
+	if slices.ContainsFunc(j.all, func(r RootModule) bool { return !slices.EqualFunc(r.Installed, m.Installed, Installed.same) }) {
+		m.Divided = m.Sets
+	}
 	m.Made.Origin = strings.Join(union(j.all, func(r RootModule) []string { return origins(r.Made) }), nameGap)
 	m.Files = union(j.all, func(r RootModule) []string { return r.Files })
 	m.Made.Holes = union(j.all, func(r RootModule) []Hole { return r.Made.Holes })

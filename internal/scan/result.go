@@ -23,6 +23,9 @@ type RootModule struct {
 	Unfamiliar []problem.Problem
 	// Installed are the records that init makes of the module tree, with Options.Installed.
 	Installed []Installed
+	// Divided are the sets of values with which these records differ. Then Installed has those
+	// of the first one.
+	Divided SetNames
 	// Tree is what the root module calls. Tests is what only its test files call. Init
 	// reads both. providers lock reads the tests only with provider.TestFilesInLock.
 	Tree, Tests ModuleTree
