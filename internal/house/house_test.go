@@ -24,7 +24,7 @@ var levels = map[string]int{
 	"tfconfig": 4, "diff": 4, "modulelock": 4, "coverage": 4, "oci": 4, "settings": 4, "github": 4, "worktree": 4,
 	"scan": 5, "ledger": 5, "setup": 5,
 	"module": 6, "registry": 6, "upgrade": 6, "verify": 6, "notes": 6, "comment": 6, "units": 6,
-	"report": 7, "ruling": 7, "action": 7, "pr": 7, "dashboard": 7, "terragrunt": 7,
+	"report": 7, "ruling": 7, "action": 7, "pr": 7, "dashboard": 7, "terragrunt": 7, "modulesdir": 7,
 	"outline":      8,
 	"render":       9,
 	"run":          10,
@@ -236,7 +236,7 @@ var uses = []use{
 	{
 		[]string{
 			"os.WriteFile", "os.Create", "os.CreateTemp", "os.OpenFile", "os.Mkdir", "os.MkdirAll", "os.MkdirTemp", "os.CopyFS",
-			"os.Rename", "os.Remove", "os.RemoveAll", "os.Symlink", "os.Link",
+			"os.OpenRoot", "os.Rename", "os.Remove", "os.RemoveAll", "os.Symlink", "os.Link",
 			"os.Chmod", "os.Chown", "os.Lchown", "os.Chtimes", "os.Truncate",
 			"ioutil.WriteFile", "ioutil.TempFile", "ioutil.TempDir",
 		},
@@ -247,6 +247,7 @@ var uses = []use{
 			"hash/record.go",       // and is appended to while a run goes on
 			"module/gitrun.go",     // git works on a directory
 			"module/repository.go", // and so does what prepares one
+			"modulesdir",           // a directory of packages is confined by an os.Root
 			"sandbox",              // plays people who change files
 		},
 		"what comes from outside must not decide where relock writes",
