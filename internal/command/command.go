@@ -144,7 +144,7 @@ It never runs terraform, tofu, a provider, or code of the repository it reads.`,
 		root.AddCommand(verbCommand(env, v.verb, v.short, v.long))
 	}
 	root.AddCommand(
-		whyCommand(env), diffCommand(env), mergeDriverCommand(env), commentCommand(env), setupCommand(env), configCommand(env),
+		whyCommand(env), getCommand(env), diffCommand(env), mergeDriverCommand(env), commentCommand(env), setupCommand(env), configCommand(env),
 		actionCommand(env), versionCommand(env),
 	)
 	root.SetHelpCommand(helpCommand(root))

@@ -55,6 +55,8 @@ type Ask struct {
 	compared bool
 	// public allows reading public repositories without a token.
 	public bool
+	// silent says that packages of modules come from the cache alone.
+	silent bool
 	// to is where changed lock files go; nil: nowhere.
 	to Destination
 }
@@ -128,6 +130,14 @@ func ToCheck(m Means, c Checkout, dirs []string, by JudgedBy, mode upgrade.Mode,
 func ToVerify(m Means, c Checkout, dirs []string, by JudgedBy, change *Change) Ask {
 	a := onDisk(verbs.Verify, m, c, dirs)
 	a.judged, a.change = by, change
+	return a
+}
+
+// ToGet asks for the locked modules where init looks for them. With silent nobody is asked, and
+// nothing is written.
+func ToGet(m Means, c Checkout, dirs []string, silent bool) Ask {
+	a := onDisk(verbs.Get, m, c, dirs)
+	a.silent = silent
 	return a
 }
 

@@ -27,7 +27,7 @@ func learns(env Env, a Ask) bool {
 func openCache(env Env, a Ask) (*hash.Cache, error) {
 	given := a.means.Settings.Cache
 	name := cmp.Or(given, env.HashCache)
-	if name == "" || a.verb == verbs.Scan || a.verb == verbs.Why || a.means.Settings.NoCache {
+	if name == "" || a.verb == verbs.Scan || a.verb == verbs.Why || a.verb == verbs.Get || a.means.Settings.NoCache {
 		return nil, nil
 	}
 	if !filepath.IsAbs(name) {

@@ -21,6 +21,7 @@ var (
 	reading   = append(slices.Clone(scanning), verbs.Verify)
 	judging   = append(slices.Clone(planning), verbs.Verify)
 	verifying = []verbs.Verb{verbs.Verify}
+	following = append(slices.Clone(reading), verbs.Get)
 	proving   = []verbs.Verb{verbs.Verify, verbs.Comment}
 )
 
@@ -36,10 +37,10 @@ func settingRows(c *Settings) []Setting {
 			Doc: "Globs of directories that a search leaves out. Reports count their lock files, and verify does not judge them."},
 		{field: &c.Directories,
 			Doc: "Directories of root modules, patterns like prod/*, or DIR/... to search below one. Empty: the whole repository is searched."},
-		{field: &c.Tool, Default: "auto", read: one(parseTool), Verbs: reading,
+		{field: &c.Tool, Default: "auto", read: one(parseTool), Verbs: following,
 			Values: []string{"auto", string(provider.Terraform), string(provider.OpenTofu)},
 			Doc:    "Whose rules apply. auto chooses the tool of each root module by its version files, its lock file and .tofu files."},
-		{field: &c.ToolVersion, read: one(optional(provider.ParseVersion)), Verbs: reading,
+		{field: &c.ToolVersion, read: one(optional(provider.ParseVersion)), Verbs: following,
 			Doc: "Release of the tool whose rules apply, like 1.11.4. Empty: what a version file of tenv, tfenv, asdf or mise says, else the newest release that relock knows and that required_version allows."},
 		{field: &c.Platforms, Default: "auto", Verbs: judging,
 			Doc: "Platforms that each lock file must cover. all is every platform that a release serves. auto is those that the lock file covers now if there are two or more, else the common ones. A platform that a release does not serve is reported and left out, but fails the provider if the command line names it."},
@@ -148,7 +149,7 @@ func settingRows(c *Settings) []Setting {
 		{field: &c.Repositories, check: isRepository, Verbs: []verbs.Verb{verbs.PR, verbs.ConfigShow},
 			Doc: "Repositories, as OWNER/NAME, that are read from GitHub instead of a checkout. Empty: the one at hand."},
 	}, c.Organisation.rows(), []Setting{
-		{field: &c.File, Verbs: append(slices.Clone(reading), verbs.Comment, verbs.ConfigValidate),
+		{field: &c.File, Verbs: append(slices.Clone(following), verbs.Comment, verbs.ConfigValidate),
 			Doc: "Path of the configuration file. One outside of the repositories that are read is the operator's. Empty: " + strings.Join(FileNames[:len(FileNames)-1], ", ") + " or " + FileNames[len(FileNames)-1] + "."},
 		{field: &c.Format, Default: "text", Values: []string{"text", "json", "markdown", "html", "sarif"},
 			Verbs: append(slices.Clone(everyVerb), verbs.ConfigShow),
@@ -165,13 +166,13 @@ func settingRows(c *Settings) []Setting {
 		{field: &c.Summary, Default: "auto", Values: []string{"auto", "true", "false"}, Alone: "true",
 			Verbs: append(slices.Clone(scanning), verbs.Diff, verbs.Verify),
 			Doc:   "Show all changes together, and no root module by itself. auto does so if more than 4 root modules have something to report, or 20 in a scan."},
-		{field: &c.Cache, Verbs: hashing,
+		{field: &c.Cache, Verbs: append(slices.Clone(hashing), verbs.Get),
 			Doc: "File that remembers what packages hash to, so that none is downloaded twice. Anyone who can write to it decides what lock files say. Empty: relock/hashes in the user's cache directory."},
-		{field: &c.Jobs, Verbs: hashing,
+		{field: &c.Jobs, Verbs: append(slices.Clone(hashing), verbs.Get),
 			Doc: "How many requests to registries may run at once; 0: 32, and 6 packages of a host."},
-		{field: &c.Timeout, read: one(optional(parseTimeout)), Verbs: append(slices.Clone(reading), verbs.Comment),
+		{field: &c.Timeout, read: one(optional(parseTimeout)), Verbs: append(slices.Clone(following), verbs.Comment),
 			Doc: "How long a run may ask for versions, modules and packages, like 90s or 20m. Modules, versions and dates may each use half of what is left. Anything that is not finished by then fails and stays as it is, and the rest is done. Empty: as long as it takes; in a workflow 30m. A run goes on beyond that as long as packages arrive, at most 5 minutes apart."},
 		{field: &c.Stats, Verbs: everyVerb, Doc: "Say what the run cost: requests, bytes, packages, memory."},
-		{field: &c.Verbose, Verbs: everyVerb, Doc: "Log each request and its answer, and list what is up to date."},
+		{field: &c.Verbose, Verbs: append(slices.Clone(everyVerb), verbs.Get), Doc: "Log each request and its answer, and list what is up to date."},
 	})
 }

@@ -13,6 +13,7 @@ const (
 	Check   Verb = "check"   // writes nothing, says what would change
 	PR      Verb = "pr"      // proposes an upgrade as a pull request
 	Verify  Verb = "verify"  // writes nothing, proves or refutes every hash
+	Get     Verb = "get"     // puts the locked modules where init looks for them
 )
 
 // The verbs that take something else.

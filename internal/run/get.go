@@ -1,0 +1,370 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/moduleaddr"
+	"github.com/relock-dev/relock/internal/modulelock"
+	"github.com/relock-dev/relock/internal/modulesdir"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// Getting says how Get treats root modules.
+type Getting struct {
+	// Require makes a root module whose remote modules are not locked a finding.
+	Require bool
+	// Set is the set of values that counts, of several; empty: they must not differ.
+	Set string
+}
+
+// Got is the result of Get.
+type Got struct {
+	// Lines say what was done, by root module.
+	Lines []string
+	// Problems are errors and warnings. Failed says that a root module could not be served,
+	// and Unlocked that something is not as it is locked.
+	Problems         []problem.Problem
+	Failed, Unlocked bool
+}
+
+// Get puts the locked modules of root modules where init looks for them, or compares what is
+// there if the ask is silent. An error means that nothing was written, and is for the person who
+// asked.
+func Get(ctx context.Context, s *Session, a Ask, g Getting) (Got, error) {
+	ctx, stop := s.bounds.heed(ctx)
+	defer stop()
+	ctx, done := s.bounds.asking(ctx)
+	defer done()
+	c := a.means.Settings
+	s.stock = moduleCache(s.env, a, c.Cache)
+	if s.stock != "" {
+		s.stock = filepath.Join(s.stock, "whole")
+	} else {
+		dir, err := file.NewTemporaryDir("modules")
+		if err != nil {
+			return Got{}, fmt.Errorf("making a temporary directory: %w", err)
+		}
+		defer file.RemoveDir(dir)
+		s.stock = dir
+	}
+	j := newJob(s, a, c, a.targets[0], Visit{Lookup: &Lookup{}})
+	if err := choose(&j, g.Set); err != nil {
+		return Got{}, err
+	}
+	get := getting{job: j, given: g}
+	get.got.Problems = slices.Clip(s.warnings)
+	roots, err := get.find(ctx)
+	if err != nil {
+		return Got{}, err
+	}
+	if err := get.usable(roots); err != nil {
+		return Got{}, err
+	}
+	for _, r := range roots {
+		get.serve(ctx, r)
+	}
+	return get.got, nil
+}
+
+// choose limits the sets of values to the named one.
+func choose(j *job, set string) error {
+	if set == "" {
+		return nil
+	}
+	chosen := slices.DeleteFunc(slices.Clone(j.scan.Sets), func(v scan.VariableSet) bool { return v.Name != set })
+	if len(chosen) == 0 {
+		return &problem.Error{Problem: problem.Problem{
+			Code: problem.CodeSettings, Message: "there is no set of values called " + set,
+			Hint: "name one of module-vars",
+		}}
+	}
+	j.scan.Sets = chosen
+	return nil
+}
+
+// pinnedOnly is a Source of locked packages, and of directories on the disk. It asks nobody which
+// package a call needs.
+type pinnedOnly struct{ scan.Source }
+
+// Fetch implements scan.Source.
+func (p pinnedOnly) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) (scan.Package, error) {
+	if call.Pin == (scan.Pin{}) && !onMachine(call, tool) {
+		return scan.Package{}, &problem.Error{Problem: problem.Problem{Code: problem.CodeUnlocked, Message: modulelock.Name + " has no entry for it"}}
+	}
+	return p.Source.Fetch(ctx, tool, call)
+}
+
+// onMachine reports whether a call names a directory or an archive on the disk of this machine.
+func onMachine(call scan.Call, tool provider.Tool) bool {
+	a, err := moduleaddr.Parse(call.Source, tool.Name)
+	return err == nil && a.Kind == moduleaddr.Remote && a.Package.Getter == "file"
+}
+
+// getting is a run of Get.
+type getting struct {
+	job
+	given Getting
+	got   Got
+}
+
+// installing is a root module with remote modules.
+type installing struct {
+	tree  tree
+	names problem.Naming
+	scan.RootModule
+	unread []scan.Unread
+	// unlocked are the calls for which there is no entry.
+	unlocked []scan.Unread
+	wrong    []problem.Problem
+}
+
+// shown is the name of the root module for people.
+func (r installing) shown() string { return r.names.Of(r.Dir) }
+
+// find finds the root modules with remote modules.
+func (g *getting) find(ctx context.Context) ([]installing, error) {
+	trees, err := g.target.trees(g.env.WorkDir)
+	if err != nil {
+		return nil, err
+	}
+	var all []installing
+	for _, t := range trees {
+		opts := scanOptions(g.job, extent{}, t)
+		opts.Installed, opts.Create, opts.Unlocked = true, true, false
+		modules, diagnostics, err := rootModules(ctx, t.FS(), unitOptions(g.job, t, pinnedOnly{g.modules}, opts))
+		if err != nil {
+			return nil, fmt.Errorf("scanning %s: %w", t.name(), err)
+		}
+		names := g.names(t)
+		for _, d := range diagnostics {
+			if d.Severity == problem.SeverityError {
+				d.Place = names.Place(d.Place)
+				return nil, &problem.Error{Problem: d}
+			}
+		}
+		for _, m := range modules {
+			if r := newInstalling(t, names, m); r.calls() && (m.Named || m.Lock != nil || m.ModuleLock != nil) {
+				all = append(all, r)
+			}
+		}
+	}
+	return all, nil
+}
+
+func newInstalling(t tree, names problem.Naming, m scan.RootModule) installing {
+	r := installing{tree: t, names: names, RootModule: m}
+	read := m.All()
+	for _, u := range read.Unread {
+		u.Place = names.Place(u.Place)
+		if u.Code == problem.CodeUnlocked && !u.OfEntry() {
+			r.unlocked = append(r.unlocked, u)
+		} else if !u.OfEntry() {
+			r.unread = append(r.unread, u)
+		}
+	}
+	for _, d := range read.Diagnostics {
+		if d.Severity == problem.SeverityError {
+			d.Place = names.Place(d.Place)
+			r.wrong = append(r.wrong, d)
+		}
+	}
+	return r
+}
+
+// calls reports whether the root module calls a module that is elsewhere.
+func (r installing) calls() bool {
+	return len(r.unlocked)+len(r.unread)+len(r.wrong)+len(r.All().Fetched) > 0
+}
+
+// left reports whether its modules are left to init: they are not locked.
+func (r installing) left() bool {
+	remote := len(r.unlocked) > 0 || slices.ContainsFunc(r.All().Fetched, func(f scan.Fetched) bool { return !onMachine(f.Call, r.Tool) })
+	return r.ModuleLock == nil && remote && len(r.Problems) == 0
+}
+
+// elsewhere reports whether another program runs init in another directory.
+func (r installing) elsewhere() bool { return r.Kind != scan.Ordinary }
+
+// usable returns an error if it is not known what some root modules need.
+func (g *getting) usable(roots []installing) error {
+	var guessed, divided, served []string
+	for _, r := range roots {
+		if r.left() || r.elsewhere() {
+			continue
+		}
+		served = append(served, r.shown())
+		if r.Guessed {
+			guessed = append(guessed, r.shown())
+		}
+		if !r.Divided.IsZero() {
+			divided = append(divided, r.shown()+" with the "+r.Divided.String())
+		}
+	}
+	var message, hint string
+	switch {
+	case len(guessed) > 0:
+		message = "nothing says whether Terraform or OpenTofu reads " + firstOf(guessed, mostNamed) + ", and they note other addresses of modules"
+		hint = "name the tool: --tool terraform or --tool opentofu, or a version file"
+	case len(divided) > 0:
+		message = "other modules are called in " + firstOf(divided, mostNamed)
+		hint = "name the set of this run: --set NAME"
+	case len(served) > 1 && filepath.IsAbs(g.dataDir()):
+		message = "TF_DATA_DIR is absolute, and " + collect.Count(len(served), "root module", "root modules") + " would share it"
+		hint = "name one root module in a run"
+	default:
+		return nil
+	}
+	return &problem.Error{Problem: problem.Problem{Code: problem.CodeSettings, Message: message, Hint: hint}}
+}
+
+// dataDir is what the tools take instead of .terraform.
+func (g *getting) dataDir() string { return g.env.Getenv("TF_DATA_DIR") }
+
+// serve puts the modules of a root module where init looks, or compares them.
+func (g *getting) serve(ctx context.Context, r installing) {
+	switch {
+	case r.elsewhere():
+		g.say(r, "not installed, since "+elsewhere[r.Kind]+" runs init in another directory")
+	case len(r.wrong) > 0:
+		g.failed(r.wrong...)
+	case r.left():
+		g.say(r, "its modules are left to init, since there is no "+modulelock.Name)
+		g.got.Unlocked = g.got.Unlocked || g.given.Require
+	case len(r.unlocked) > 0:
+		g.differs(r, problem.CodeUnlocked, modulelock.Name+" does not serve "+firstOf(calledBy(r.unlocked), mostNamed), "run relock lock "+report.ShellWord(r.shown()))
+	case len(r.unread) > 0:
+		g.unread(r)
+	default:
+		g.install(ctx, r)
+	}
+}
+
+// elsewhere are the programs that run init in a directory of their own.
+var elsewhere = map[scan.Kind]string{scan.TerragruntUnit: "Terragrunt", scan.Stack: "Terraform", scan.CDK: "CDK", scan.Orphan: "nobody"}
+
+func (g *getting) say(r installing, said string) {
+	g.got.Lines = append(g.got.Lines, r.shown()+": "+said)
+}
+
+func (g *getting) failed(problems ...problem.Problem) {
+	g.got.Problems, g.got.Failed = append(g.got.Problems, problems...), true
+}
+
+// differs reports that a root module is not as it is locked.
+func (g *getting) differs(r installing, code problem.Code, message, hint string) {
+	g.got.Unlocked = true
+	g.got.Problems = append(g.got.Problems, problem.Problem{Code: code, Place: problem.Place{Path: r.shown()}, Message: message, Hint: hint})
+}
+
+// calledBy names calls.
+func calledBy(calls []scan.Unread) []string {
+	return collect.Mapped(calls, func(u scan.Unread) string { return "module." + u.Module + " (" + u.Place.String() + ")" })
+}
+
+// unread reports modules whose packages could not be had. If nobody may be asked, they count as
+// not locked.
+func (g *getting) unread(r installing) {
+	for _, u := range r.unread {
+		p := problem.Problem{Code: u.Code, Place: u.Place, Message: "module." + u.Module + ": " + u.Reason, Hint: u.Hint}
+		if g.ask.silent {
+			g.differs(r, u.Code, p.Message, p.Hint)
+		} else {
+			g.failed(p)
+		}
+	}
+}
+
+// install compares the packages of all calls with what is there, and else writes them.
+func (g *getting) install(ctx context.Context, r installing) {
+	dir := modulesdir.Dir{Root: r.tree.path(r.Dir), Data: g.dataDir()}
+	packages, left := map[string]bool{}, map[string]bool{}
+	for _, record := range r.Installed {
+		if inAny(left, record.Key) {
+			continue
+		}
+		m := modulesdir.Module{Installed: record}
+		if record.Call != nil {
+			var err error
+			m.Whole, err = g.modules.Whole(ctx, r.Tool.Rules(), *record.Call)
+			if err == nil {
+				err = g.pointers(r, m)
+			}
+			if problem.Coded(err, problem.CodeModuleOnDisk) {
+				left[record.Key] = true
+				g.got.Problems = append(g.got.Problems, problem.Problem{
+					Severity: problem.SeverityWarning, Code: problem.CodeModuleOnDisk, Place: problem.Place{Path: r.shown()},
+					Message: "module." + record.Key + " is left to init: " + problem.Of(err).Message,
+				})
+				continue
+			}
+			if err != nil {
+				r.unread = append(r.unread, unreadOf(record.Key, err))
+				continue
+			}
+			packages[record.Call.Pin.Hash+m.Whole.Link] = true
+		}
+		dir.Modules = append(dir.Modules, m)
+	}
+	switch {
+	case len(r.unread) > 0:
+		g.unread(r)
+	case g.ask.silent:
+		if differ := dir.Differences(); len(differ) > 0 {
+			g.differs(r, problem.CodeModuleMoved, "the modules are not the locked ones: "+firstOf(differ, mostNamed), strayed)
+			return
+		}
+		g.say(r, "its modules are the locked ones")
+	case dir.Current():
+		g.say(r, "nothing to change")
+	default:
+		if err := dir.Write(); err != nil {
+			g.failed(Unwritten("directory of modules", r.shown(), err))
+			return
+		}
+		g.say(r, collect.Count(len(dir.Modules), "module", "modules")+" of "+collect.Count(len(packages), "package", "packages")+" written")
+	}
+}
+
+// inAny reports whether a key is one of these, or below one.
+func inAny(keys map[string]bool, key string) bool {
+	for at := key; at != ""; at = at[:max(strings.LastIndexByte(at, '.'), 0)] {
+		if keys[at] {
+			return true
+		}
+	}
+	return false
+}
+
+// strayed is what usually makes init leave the locked modules.
+const strayed = "run relock get, and init without -upgrade: look for it in TF_CLI_ARGS_init, and for terraform get -update; Atlantis adds it where there is no .terraform.lock.hcl"
+
+func unreadOf(key string, err error) scan.Unread {
+	why := problem.Of(err)
+	return scan.Unread{Module: key, Code: why.Code, Reason: why.Message, Hint: why.Hint}
+}
+
+// pointers warns of files that Git LFS keeps. It is an error if one is a configuration.
+func (g *getting) pointers(r installing, m modulesdir.Module) error {
+	for _, name := range m.Whole.Pointers {
+		if strings.HasSuffix(name, ".tf") || strings.HasSuffix(name, ".tofu") {
+			return fmt.Errorf("%s is a pointer of Git LFS, and no configuration", path.Join(m.Key, name))
+		}
+	}
+	if len(m.Whole.Pointers) > 0 {
+		g.got.Problems = append(g.got.Problems, problem.Problem{
+			Severity: problem.SeverityWarning, Code: problem.CodeUnreadModule, Place: problem.Place{Path: r.shown()},
+			Message: "module." + m.Key + " has pointers of Git LFS in place of files, as they are committed: " + firstOf(m.Whole.Pointers, mostNamed),
+		})
+	}
+	return nil
+}
