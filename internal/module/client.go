@@ -94,6 +94,14 @@ func (o Options) ambient(place string) bool { return o.Ambient == nil || o.Ambie
 // pull request's head they never are: the head also chooses the repository.
 func (o Options) own(host string) bool { return !o.Head && o.ambient(host) }
 
+// mayAsk refuses all questions to others with Options.Silent.
+func (o Options) mayAsk() error {
+	if !o.Silent {
+		return nil
+	}
+	return refusedModule("run relock get, which fetches it", "it is not in the cache, and nobody is asked for it")
+}
+
 // means are the values that all ways of fetching need.
 type means struct {
 	opts      Options
@@ -182,6 +190,26 @@ func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) 
 	}, nil
 }
 
+// Whole returns all files of the package of a pinned call, or the directory of a call that is
+// on this machine's disk. It needs Options.Stock. The files are proven by the pin. Errors are
+// as those of Fetch, or CodeModuleOnDisk for an archive on the disk.
+func (c *Client) Whole(ctx context.Context, tool provider.Tool, call scan.Call) (*Whole, error) {
+	got, err := c.find(ctx, tool, call)
+	switch {
+	case err != nil:
+		return nil, err
+	case got.whole == nil && got.disk == "":
+		return nil, &problem.Error{Problem: problem.Problem{Code: problem.CodeModuleOnDisk, Message: "an archive on the disk of this machine cannot be locked"}}
+	case got.whole == nil:
+		return &Whole{Link: got.disk}, nil
+	case got.part != "":
+		return got.whole.Part(got.part), nil
+	}
+	return got.whole, nil
+}
+
+func (c *Client) wholes() wholes { return wholes{c} }
+
 // answer is the module of a call in its package.
 type answer struct {
 	contents
@@ -224,7 +252,7 @@ func (c *Client) fromRegistry(ctx context.Context, tool provider.Tool, addr modu
 	if err := c.opts.mayContact(addr.Module.Host.String()); err != nil {
 		return answer{}, err
 	}
-	if got, ok := c.remembered(ctx, addr, call); ok {
+	if got, ok := c.wholes().remembered(ctx, addr, call); ok {
 		return got, nil
 	}
 	at, err := c.located(ctx, tool, addr, call)
@@ -314,7 +342,7 @@ func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, called modu
 			break
 		}
 		if hops == 0 {
-			if got, ok := c.remembered(ctx, called, call); ok {
+			if got, ok := c.wholes().remembered(ctx, called, call); ok {
 				return got, nil
 			}
 		}
@@ -338,7 +366,7 @@ func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, called modu
 	if err != nil {
 		return answer{}, err
 	}
-	c.remember(called, call.Pin, place{subdir, within})
+	c.wholes().remember(called, call.Pin, place{subdir, within})
 	got, err := c.within(ctx, p, within, subdir)
 	got.selected = of
 	return got, err
@@ -364,7 +392,7 @@ func (c *Client) whole(ctx context.Context, tool provider.Tool, at location, cal
 	at.address.Package = pinned(at.address.Package, pin)
 	a := at.address.Package
 	if c.opts.Stock != "" && pin != "" {
-		return c.stocked(ctx, tool, at, pin)
+		return c.wholes().stocked(ctx, tool, at, pin)
 	}
 	hashed := (call.Hash || pin != "") && a.Getter != "git" && a.Getter != "oci" && !a.OnDisk()
 	if hashed && pin != "" {

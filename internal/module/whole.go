@@ -12,52 +12,36 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/oci"
-	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// Whole returns all files of the package of a pinned call, or the directory of a call that is
-// on this machine's disk. It needs Options.Stock. The files are proven by the pin. Errors are
-// as those of Fetch, or CodeModuleOnDisk for an archive on the disk.
-func (c *Client) Whole(ctx context.Context, tool provider.Tool, call scan.Call) (*Whole, error) {
-	got, err := c.find(ctx, tool, call)
-	switch {
-	case err != nil:
-		return nil, err
-	case got.whole == nil && got.disk == "":
-		return nil, &problem.Error{Problem: problem.Problem{Code: problem.CodeModuleOnDisk, Message: "an archive on the disk of this machine cannot be locked"}}
-	case got.whole == nil:
-		return &Whole{Link: got.disk}, nil
-	case got.part != "":
-		return got.whole.Part(got.part), nil
-	}
-	return got.whole, nil
-}
+// wholes fetches whole packages for a client, and keeps them in its stock.
+type wholes struct{ *Client }
 
 // stocked is the whole package at a location, from the stock if that has it.
-func (c *Client) stocked(ctx context.Context, tool provider.Tool, at location, pin string) (contents, error) {
-	if err := c.mayRead(at); err != nil {
+func (w wholes) stocked(ctx context.Context, tool provider.Tool, at location, pin string) (contents, error) {
+	if err := w.mayRead(at); err != nil {
 		return contents{}, err
 	}
-	if err := c.prove(ctx, at, pin); err != nil {
+	if err := w.prove(ctx, at, pin); err != nil {
 		return contents{}, err
 	}
-	return c.stocks.Do(ctx, stockQuestion{at.origin(), pin}, func() (contents, error) {
-		if got, err := c.fromStock(pin); err == nil {
+	return w.stocks.Do(ctx, stockQuestion{at.origin(), pin}, func() (contents, error) {
+		if got, err := w.fromStock(pin); err == nil {
 			return got, nil
 		} else if !errors.Is(err, fs.ErrNotExist) {
-			c.opts.Log.Warn("a package in the cache of modules is damaged", "package", pin, "reason", file.Cause(err))
+			w.opts.Log.Warn("a package in the cache of modules is damaged", "package", pin, "reason", file.Cause(err))
 		}
-		if err := c.opts.mayAsk(); err != nil {
+		if err := w.opts.mayAsk(); err != nil {
 			return contents{}, err
 		}
-		if c.slots.Acquire(ctx, 1) != nil {
+		if w.slots.Acquire(ctx, 1) != nil {
 			return contents{}, ended(ctx)
 		}
-		defer c.slots.Release(1)
-		err := c.stock.put(pin, func(into *stocking) error {
-			now, err := c.getWhole(ctx, tool, at, into)
+		defer w.slots.Release(1)
+		err := w.stock.put(pin, func(into *stocking) error {
+			now, err := w.getWhole(ctx, tool, at, into)
 			if err == nil && now != pin {
 				return moved(pin, now)
 			}
@@ -66,7 +50,7 @@ func (c *Client) stocked(ctx context.Context, tool provider.Tool, at location, p
 		if err != nil {
 			return contents{}, err
 		}
-		return c.fromStock(pin)
+		return w.fromStock(pin)
 	})
 }
 
@@ -76,8 +60,8 @@ type stockQuestion struct {
 	hash string
 }
 
-func (c *Client) fromStock(pin string) (contents, error) {
-	whole, err := c.stock.get(pin)
+func (w wholes) fromStock(pin string) (contents, error) {
+	whole, err := w.stock.get(pin)
 	if err != nil {
 		return contents{}, err
 	}
@@ -87,7 +71,7 @@ func (c *Client) fromStock(pin string) (contents, error) {
 
 // prove returns an error unless a hash can be that of the package at a location. A commit must
 // be on a branch or a tag of its repository.
-func (c *Client) prove(ctx context.Context, at location, pin string) error {
+func (w wholes) prove(ctx context.Context, at location, pin string) error {
 	commit, isCommit := strings.CutPrefix(pin, gitHash)
 	if (at.address.Package.Getter == "git") != isCommit {
 		return moved(pin, "")
@@ -95,53 +79,53 @@ func (c *Client) prove(ctx context.Context, at location, pin string) error {
 	if !isCommit {
 		return nil
 	}
-	r, _, err := c.gits.named(ctx, at.address.Package, at.from)
+	r, _, err := w.gits.named(ctx, at.address.Package, at.from)
 	if err != nil {
 		return err
 	}
-	return c.gits.prove(ctx, r, commit)
+	return w.gits.prove(ctx, r, commit)
 }
 
 // getWhole fetches all files of a package, and returns their hash.
-func (c *Client) getWhole(ctx context.Context, tool provider.Tool, at location, into *stocking) (string, error) {
+func (w wholes) getWhole(ctx context.Context, tool provider.Tool, at location, into *stocking) (string, error) {
 	a, from := at.address.Package, at.from
-	c.opts.Log.DebugContext(ctx, "fetching a whole module package", "getter", a.Getter, "url", redact(a.URL))
+	w.opts.Log.DebugContext(ctx, "fetching a whole module package", "getter", a.Getter, "url", redact(a.URL))
 	want := archiveForm{hashed: true, whole: into}
 	var got contents
 	var err error
 	switch {
 	case at.archive != nil:
-		got, err = c.web.download(ctx, *at.archive, want, checksum{})
+		got, err = w.web.download(ctx, *at.archive, want, checksum{})
 	case a.Getter == "git":
-		return c.gits.stock(ctx, a, from, into)
+		return into.addNamed(ctx, &w.gits, a, from)
 	case a.Getter == "http" || a.Getter == "https":
-		got, err = c.web.fetch(ctx, a, from, want)
+		got, err = w.web.fetch(ctx, a, from, want)
 	case a.Getter == "s3" || a.Getter == "gcs":
-		got, err = c.stores.fetch(ctx, a, from, want)
+		got, err = w.stores.fetch(ctx, a, from, want)
 	case a.Getter == "oci" && tool.Has(provider.OCIModules):
-		got, err = fromOCI(ctx, oci.Client{Transport: c.transport, Ambient: c.opts.Ambient}, c.tools[tool.Name].config, c.cache, a, want)
+		got, err = fromOCI(ctx, oci.Client{Transport: w.transport, Ambient: w.opts.Ambient}, w.tools[tool.Name].config, w.cache, a, want)
 	default:
 		return "", invalidAddress("invalid module source address: %s fetches no package of the kind %q that can be locked", tool, a.Getter)
 	}
 	return got.hash, err
 }
 
-// stock adds all files of the commit that an address names, and returns their hash. git has
-// checked its objects when it got them.
-func (g *gits) stock(ctx context.Context, a moduleaddr.Package, from *url.URL, into *stocking) (string, error) {
+// addNamed adds all files of the commit that an address names, and returns their hash. git
+// has checked its objects when it got them.
+func (s *stocking) addNamed(ctx context.Context, g *gits, a moduleaddr.Package, from *url.URL) (string, error) {
 	r, ref, err := g.named(ctx, a, from)
 	if err != nil {
 		return "", err
 	}
 	g.cache.fetched.Add(1)
 	return inRepository(ctx, g, r, func(repository *gitRepository) (string, error) {
-		return gitHash + ref.name, g.stockCommit(ctx, repository, ref.name, "", 0, into)
+		return gitHash + ref.name, s.addCommit(ctx, g, repository, ref.name, "", 0)
 	})
 }
 
-// stockCommit adds all files of a commit, as they were committed, and those of its submodules.
+// addCommit adds all files of a commit, as they were committed, and those of its submodules.
 // The tools stop at the first submodule that cannot be fetched [go-getter 1.7 get_git.go].
-func (g *gits) stockCommit(ctx context.Context, r *gitRepository, commit, dir string, depth int, into *stocking) error {
+func (s *stocking) addCommit(ctx context.Context, g *gits, r *gitRepository, commit, dir string, depth int) error {
 	if err := r.fetchCommit(ctx, commit); err != nil {
 		return err
 	}
@@ -170,7 +154,7 @@ func (g *gits) stockCommit(ctx context.Context, r *gitRepository, commit, dir st
 		case modeExec:
 			mode = 0o755
 		}
-		return into.add(path.Join(dir, b.name), mode, size, content)
+		return s.add(path.Join(dir, b.name), mode, size, content)
 	})
 	if err != nil || len(modules) == 0 {
 		return err
@@ -184,13 +168,13 @@ func (g *gits) stockCommit(ctx context.Context, r *gitRepository, commit, dir st
 		settings, ok := config[link.name]
 		switch {
 		case settings.update == "none": // the tools leave the directory empty, too [go-getter 1.7 get_git.go]
-			err = into.addDir(at)
+			err = s.addDir(at)
 		case !ok:
 			err = unread(".gitmodules has no URL for it")
 		case i >= maxSubmodules || depth >= maxSubmoduleDepth:
 			err = unread("the git repository has too many submodules")
 		default:
-			err = g.stockSubmodule(ctx, r, link.id, settings.url, at, depth, into)
+			err = s.addSubmodule(ctx, g, r, link.id, settings.url, at, depth)
 		}
 		if err != nil {
 			return attempting("fetching the git submodule "+link.name, err)
@@ -199,21 +183,13 @@ func (g *gits) stockCommit(ctx context.Context, r *gitRepository, commit, dir st
 	return nil
 }
 
-func (g *gits) stockSubmodule(ctx context.Context, parent *gitRepository, commit, text, dir string, depth int, into *stocking) error {
+func (s *stocking) addSubmodule(ctx context.Context, g *gits, parent *gitRepository, commit, text, dir string, depth int) error {
 	child, err := g.openSubmodule(ctx, parent, text)
 	if err != nil {
 		return err
 	}
 	defer child.close()
-	return g.stockCommit(ctx, child, commit, dir, depth+1, into)
-}
-
-// mayAsk refuses all questions to others with Options.Silent.
-func (o Options) mayAsk() error {
-	if !o.Silent {
-		return nil
-	}
-	return refusedModule("run relock get, which fetches it", "it is not in the cache, and nobody is asked for it")
+	return s.addCommit(ctx, g, child, commit, dir, depth+1)
 }
 
 // place is where the module of a pinned call is in its package, as servers have said. A later
@@ -231,27 +207,27 @@ func placeKey(a moduleaddr.Address, pin scan.Pin) string {
 }
 
 // remembered is the module of a pinned call whose place an earlier run was told.
-func (c *Client) remembered(ctx context.Context, a moduleaddr.Address, call scan.Call) (answer, bool) {
-	if c.stock.dir == "" || call.Pin.Hash == "" {
+func (w wholes) remembered(ctx context.Context, a moduleaddr.Address, call scan.Call) (answer, bool) {
+	if w.stock.dir == "" || call.Pin.Hash == "" {
 		return answer{}, false
 	}
-	p, ok := c.stock.place(placeKey(a, call.Pin))
+	p, ok := w.stock.place(placeKey(a, call.Pin))
 	if !ok {
 		return answer{}, false
 	}
-	whole, err := c.stocks.Do(ctx, stockQuestion{hash: call.Pin.Hash}, func() (contents, error) { return c.fromStock(call.Pin.Hash) })
+	whole, err := w.stocks.Do(ctx, stockQuestion{hash: call.Pin.Hash}, func() (contents, error) { return w.fromStock(call.Pin.Hash) })
 	if err != nil {
 		return answer{}, false
 	}
-	got, err := c.within(ctx, whole, p.Parts, p.Dir)
+	got, err := w.within(ctx, whole, p.Parts, p.Dir)
 	got.version = call.Pin.Version
 	return got, err == nil
 }
 
 // remember notes the place of a pinned call's module, if servers have said where it is.
-func (c *Client) remember(a moduleaddr.Address, pin scan.Pin, p place) {
+func (w wholes) remember(a moduleaddr.Address, pin scan.Pin, p place) {
 	told := len(p.Parts) > 0 || a.Kind == moduleaddr.Registry && pin.Package == ""
-	if c.stock.dir != "" && pin.Hash != "" && told {
-		c.stock.setPlace(placeKey(a, pin), p)
+	if w.stock.dir != "" && pin.Hash != "" && told {
+		w.stock.setPlace(placeKey(a, pin), p)
 	}
 }

@@ -58,10 +58,11 @@ func Get(ctx context.Context, s *Session, a Ask, g Getting) (Got, error) {
 		s.stock = dir
 	}
 	j := newJob(s, a, c, a.targets[0], Visit{Lookup: &Lookup{}})
-	if err := choose(&j, g.Set); err != nil {
+	sets, err := chosen(j.scan.Sets, g.Set)
+	if err != nil {
 		return Got{}, err
 	}
-	get := getting{job: j, given: g}
+	get := getting{job: j, given: g, sets: sets}
 	get.got.Problems = slices.Clip(s.warnings)
 	roots, err := get.find(ctx)
 	if err != nil {
@@ -76,20 +77,19 @@ func Get(ctx context.Context, s *Session, a Ask, g Getting) (Got, error) {
 	return get.got, nil
 }
 
-// choose limits the sets of values to the named one.
-func choose(j *job, set string) error {
-	if set == "" {
-		return nil
-	}
-	chosen := slices.DeleteFunc(slices.Clone(j.scan.Sets), func(v scan.VariableSet) bool { return v.Name != set })
-	if len(chosen) == 0 {
-		return &problem.Error{Problem: problem.Problem{
-			Code: problem.CodeSettings, Message: "there is no set of values called " + set,
+// chosen is the named one of some sets of values; all of them if none is named.
+func chosen(sets []scan.VariableSet, name string) ([]scan.VariableSet, error) {
+	i := slices.IndexFunc(sets, func(v scan.VariableSet) bool { return v.Name == name })
+	switch {
+	case name == "":
+		return sets, nil
+	case i < 0:
+		return nil, &problem.Error{Problem: problem.Problem{
+			Code: problem.CodeSettings, Message: "there is no set of values called " + name,
 			Hint: "name one of module-vars",
 		}}
 	}
-	j.scan.Sets = chosen
-	return nil
+	return sets[i : i+1], nil
 }
 
 // pinnedOnly is a Source of locked packages, and of directories on the disk. It asks nobody which
@@ -114,6 +114,7 @@ func onMachine(call scan.Call, tool provider.Tool) bool {
 type getting struct {
 	job
 	given Getting
+	sets  []scan.VariableSet
 	got   Got
 }
 
@@ -140,7 +141,7 @@ func (g *getting) find(ctx context.Context) ([]installing, error) {
 	var all []installing
 	for _, t := range trees {
 		opts := scanOptions(g.job, extent{}, t)
-		opts.Installed, opts.Create, opts.Unlocked = true, true, false
+		opts.Installed, opts.Create, opts.Unlocked, opts.Sets = true, true, false, g.sets
 		modules, diagnostics, err := rootModules(ctx, t.FS(), unitOptions(g.job, t, pinnedOnly{g.modules}, opts))
 		if err != nil {
 			return nil, fmt.Errorf("scanning %s: %w", t.name(), err)
