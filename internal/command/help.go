@@ -34,7 +34,7 @@ var flagSections = []section{
 // commandSections are the sections of commands in the help of the program. Commands that
 // are in none come last.
 var commandSections = []section{
-	{"Lock files", []string{"scan", "why", "check", "upgrade", "lock", "verify", "diff"}},
+	{"Lock files", []string{"scan", "why", "check", "upgrade", "lock", "get", "verify", "diff"}},
 	{"Pull requests", []string{"pr", "comment", "action"}},
 	{"Setting up", []string{"setup", "config", "merge-driver", "completion"}},
 }
@@ -71,6 +71,10 @@ var exampleLines = map[string][][2]string{
 		{"relock verify prod/... --fail-on warning", "stricter, below one directory"},
 		{"relock verify --offline", "ask nobody"},
 	},
+	"relock get": {
+		{"relock get prod/network", "the modules of one root module, before init"},
+		{"relock get prod/network --check", "are they the locked ones, after init?"},
+	},
 	"relock diff": {
 		{"relock diff --git main", "what has changed since a revision?"},
 		{"relock diff old.lock.hcl new.lock.hcl", "between two files"},
@@ -103,7 +107,7 @@ var arguments = map[string]string{
 	"accept-re-released": "PROVIDER@VERSION", "accept-moved": "PATTERN", "touched": "REVISION", "git": "REVISION",
 	"repo": "OWNER/NAME", "org": "OWNER", "where": "CONDITION", "max-new": "NUMBER", "shard": "I/N",
 	"config": "FILE", "cache": "FILE", "fleet": "FILE", "ledger": "FILE", "baseline": "FILE",
-	"severity": "CODE=SEVERITY", "recheck": "NUMBER", "jobs": "NUMBER",
+	"severity": "CODE=SEVERITY", "recheck": "NUMBER", "jobs": "NUMBER", "set": "NAME",
 	"max-download": "SIZE", "max-bytes": "BYTES", "timeout": "DURATION", "sarif-category": "NAME",
 }
 
