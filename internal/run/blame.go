@@ -115,12 +115,7 @@ func blameChange(ctx context.Context, j job, p planned) planned {
 				all[i].result = f.withoutDownloads()
 			default:
 				same := !f.added || base.same(name, content)
-				all[i] = f.blamed(p.inForce, func(d problem.Problem) bool {
-					if d.Code == problem.CodeModuleMoved {
-						return base.locks(d, f)
-					}
-					return same || base.has(d, f)
-				})
+				all[i] = f.blamed(p.inForce, func(d problem.Problem) bool { return base.explains(d, f, same) })
 			}
 			if f.added && !alone && worktree.Within(name, toolCaches) {
 				all[i].result.Findings = append(all[i].result.Findings, lockInToolCache(name))
@@ -134,6 +129,15 @@ func blameChange(ctx context.Context, j job, p planned) planned {
 		}
 	}
 	return p
+}
+
+// explains reports whether a finding was there before the change. same says that the base has
+// the lock file of providers.
+func (b baseLocks) explains(d problem.Problem, f found, same bool) bool {
+	if d.Code == problem.CodeModuleMoved {
+		return b.locks(d, f)
+	}
+	return same || b.has(d, f)
 }
 
 // mayBlame reports whether the lock file has anything for which it matters what the base
