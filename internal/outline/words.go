@@ -125,6 +125,13 @@ func (d Vocabulary) Details(c report.Change) []safe.Markdown {
 	if !c.ConstraintsFrom.Equal(c.ConstraintsTo) && c.Kind != diff.Added && c.Kind != diff.Removed {
 		parts = append(parts, safe.Format("constraints %s %s %s", d.constraints(c.ConstraintsFrom), safe.Arrow, d.constraints(c.ConstraintsTo)))
 	}
+	if b := c.Brought; b.Module != "" {
+		what := safe.Const("it")
+		if b.Term.Op != 0 {
+			what = safe.Code(b.Term.String())
+		}
+		parts = append(parts, safe.Format("%s %s brings %s", safe.Code(modulePath(b.Module)), lockedAs(b.Version, b.Hash), what))
+	}
 	if text := d.signer(c.Signer); !text.Empty() && d.Label(c) != unsigned {
 		if c.Resigned() {
 			text = text.And(" (before: %s)", d.signer(c.SignerFrom))

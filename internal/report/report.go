@@ -173,6 +173,8 @@ type Change struct {
 	// change. It is zero if no file of the repository but the lock file is the
 	// reason.
 	Required problem.Place
+	// Brought is the term that a changed module brings; its Module is empty if none does.
+	Brought Brought
 }
 
 // Use is the version of a provider that a lock file holds.
@@ -370,7 +372,7 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 	if m.Pending {
 		for _, c := range changes {
 			m.Changes = append(m.Changes, Change{
-				Change: c, Facts: facts[c.Addr], Line: cmp.Or(lines[c.Addr], lines[c.AddrFrom]), Required: requiredAt(c, terms[c.Addr], r.Module),
+				Change: c, Facts: facts[c.Addr], Line: cmp.Or(lines[c.Addr], lines[c.AddrFrom]), Required: requiredAt(c, terms[c.Addr], r.Module), Brought: broughtBy(c, terms[c.Addr], r.LockedModules),
 			})
 			delete(facts, c.Addr)
 		}

@@ -6,7 +6,9 @@ import (
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
 )
 
 // requiredAt is the place in the repository whose requirement causes a change.
@@ -21,6 +23,38 @@ func requiredAt(c diff.Change, terms []scan.Term, m scan.RootModule) problem.Pla
 	}
 	return inRepository(terms[i], m)
 }
+
+// Brought is a term that a module has after its change in the lock file of modules, and
+// that the lock file of providers does not record.
+type Brought struct {
+	Module        string // the path of the call, joined by dots
+	Version, Hash string // of the module
+	Term          provider.Term
+}
+
+// broughtBy is the first term of a provider that a changed module brings. If modules within
+// each other have changed, the inner one brings it.
+func broughtBy(c diff.Change, terms []scan.Term, changed []upgrade.ModuleChange) (b Brought) {
+	for _, t := range terms {
+		if c.Kind != diff.Added && (t.Constraint.Op == 0 || slices.Contains(c.ConstraintsFrom.Terms(), t.Constraint)) {
+			continue
+		}
+		for _, m := range changed {
+			for _, call := range m.Calls {
+				if within(t.Module, call.Module) && len(call.Module) > len(b.Module) {
+					b = Brought{call.Module, m.To, m.Hash, t.Constraint}
+				}
+			}
+		}
+		if b.Module != "" {
+			return b
+		}
+	}
+	return b
+}
+
+// within reports whether a module is a called one, or is called by it.
+func within(module, call string) bool { return module == call || strings.HasPrefix(module, call+".") }
 
 // makes reports whether a term causes a change. The first term causes a new
 // entry. Other changes are caused by a term that the lock file does not record,
@@ -44,7 +78,7 @@ func inRepository(t scan.Term, m scan.RootModule) problem.Place {
 		return t.Place
 	}
 	for _, f := range slices.Concat(m.Tree.Fetched, m.Tests.Fetched) {
-		if (t.Module == f.Module || strings.HasPrefix(t.Module, f.Module+".")) && f.Place.Package == "" {
+		if within(t.Module, f.Module) && f.Place.Package == "" {
 			return f.Place
 		}
 	}
