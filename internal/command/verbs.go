@@ -67,12 +67,13 @@ func whyCommand(env Env) *cobra.Command {
 holds it below the newest release, which rule does, and the smallest change that
 would help. It needs no lock file. It changes nothing. To know what another release of a module allows,
 it reads that release and what this calls: two packages at most for each module
-that holds the provider.` + directories,
+that holds the provider. For a locked module, such as terraform-aws-modules/vpc,
+it says which calls hold it.` + directories,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if len(words) == 0 {
 				return errors.New("why needs a provider, such as aws or hashicorp/aws")
 			}
-			asked, err := provider.ParsePattern(words[0])
+			asked, err := provider.ParsePattern(inPattern(words[0]))
 			if err != nil {
 				return err
 			}
@@ -81,6 +82,16 @@ that holds the provider.` + directories,
 	}
 	addFlags(cmd, verbs.Why)
 	return cmd
+}
+
+// inPattern is the end of a module's address, in as many parts as a pattern has.
+func inPattern(word string) string {
+	parts := strings.Split(word, "/")
+	ofRegistry := len(parts) == 4 && strings.Contains(parts[0], ".")
+	if strings.Contains(word, "::") || ofRegistry {
+		return strings.Join(parts[max(0, len(parts)-3):], "/")
+	}
+	return word
 }
 
 // directories explains the arguments of every verb that takes root modules.

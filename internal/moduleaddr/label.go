@@ -2,6 +2,7 @@ package moduleaddr
 
 import (
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -108,4 +109,22 @@ func OnGitHub(address string) string {
 		return name[1]
 	}
 	return ""
+}
+
+// Matches reports whether a pattern names the package of an address: its parts, with
+// wildcards, follow each other in the address. One part alone names none.
+func Matches(pattern, address string) bool {
+	parts := strings.Split(strings.TrimSuffix(pattern, ".git"), "/")
+	in := strings.Split(strings.TrimSuffix(Shown(address), ".git"), "/")
+	for i := 0; len(parts) > 1 && i+len(parts) <= len(in); i++ {
+		match := true
+		for n, part := range parts {
+			ok, err := path.Match(part, in[i+n])
+			match = match && ok && err == nil
+		}
+		if match {
+			return true
+		}
+	}
+	return false
 }

@@ -144,3 +144,27 @@ func TestOnGitHub(t *testing.T) {
 		}
 	}
 }
+
+func TestMatches(t *testing.T) {
+	t.Parallel()
+	const vpc, net = "registry.terraform.io/terraform-aws-modules/vpc/aws", "git::https://example.com/acme/net.git"
+	for _, tt := range []struct {
+		pattern, address string
+		want             bool
+	}{
+		{"terraform-aws-modules/vpc", vpc, true},
+		{"terraform-aws-modules/vpc/aws", vpc, true},
+		{vpc, vpc, true},
+		{"terraform-*/vpc", vpc, true},
+		{"acme/net", net, true},
+		{"example.com/acme/net.git", net, true},
+		{"aws", vpc, false},
+		{"terraform-aws-modules/aws", vpc, false},
+		{"modules/vpc", vpc, false},
+		{"acme/net/more", net, false},
+	} {
+		if got := Matches(tt.pattern, tt.address); got != tt.want {
+			t.Errorf("Matches(%q, %q) = %t, want %t", tt.pattern, tt.address, got, tt.want)
+		}
+	}
+}

@@ -5,10 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // ModuleRow is what happens to a locked module.
@@ -130,6 +134,42 @@ func compareURL(c modulelock.Change) string {
 		return ""
 	}
 	return "https://github.com/" + repository + "/compare/" + from + "..." + to
+}
+
+// Locked says what the lock file of modules of a root module has for a module, and which
+// calls use it. A module that was not read may call it, too.
+func (d Vocabulary) Locked(u report.LockedUse, m report.Module) (name, locked, calls safe.Markdown) {
+	name, locked = safe.Code(moduleaddr.Shown(u.Address)), safe.Const("not locked")
+	if u.Hash != "" {
+		locked = lockedAs(u.Version, u.Hash)
+	}
+	switch {
+	case len(u.Calls) > 0:
+		calls = calledAt(len(u.Calls), d.At(u.Calls[0].Place))
+	case len(m.Unread) == 0:
+		calls = safe.Const("no call uses it")
+	}
+	return name, locked, calls
+}
+
+// Call is a call of a module, with its place.
+func (d Vocabulary) Call(c upgrade.ModuleCall) safe.Markdown {
+	return safe.Format("%s at %s", safe.Code(modulePath(c.Module)), d.At(c.Place))
+}
+
+// Unpinned says that nothing locks the remote modules of scanned root modules; empty if there
+// are none, or if lock files do.
+func Unpinned(r report.Report) safe.Markdown {
+	var all collect.Set[string]
+	for _, m := range r.Modules {
+		if m.Scan != nil && m.Scan.ModuleLock == nil {
+			all.Add(scan.RemoteModules(*m.Scan)...)
+		}
+	}
+	if len(all.List) == 0 || r.Verb != verbs.Scan {
+		return safe.Markdown{}
+	}
+	return safe.Format("nothing locks %s: %s does", safe.Count(len(all.List), "remote module", "remote modules"), safe.Code("module-lock: write"))
 }
 
 // lockedAs is a version or ref, and the beginning of the hash.

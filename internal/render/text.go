@@ -11,6 +11,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -66,6 +67,9 @@ func Text(w io.Writer, r report.Report, o TextOptions) error {
 	n := t.outline.Told
 	if n > 0 && !t.outline.Assumed.Empty() {
 		t.painted(dim, t.outline.Assumed)
+	}
+	if unpinned := outline.Unpinned(r); !unpinned.Empty() {
+		t.painted(dim, unpinned)
 	}
 	if n > 0 && t.brief() {
 		t.painted(dim, safe.Format("--summary=false shows each of %s by itself", safe.Count(n, "root module", "root modules")))
@@ -309,9 +313,25 @@ func (t *text) scan(m report.Module) {
 	}
 	t.pins(*m.Scan)
 	t.table(t.requirements(m), safe.Const("Provider"), safe.Const("Locked"), safe.Const("Allowed"), safe.Const("Decided"))
+	t.lockedModules(m)
 	if m.Scan.Lock == nil && !m.LockUnread() {
 		t.paragraph(tableIndent, cell{}, safe.Const("there is no lock file"))
 	}
+}
+
+// lockedModules writes the content of a lock file of modules, one line for each module.
+func (t *text) lockedModules(m report.Module) {
+	t.table(collect.Mapped(report.LockedUses(*m.Scan), func(u report.LockedUse) row {
+		name, locked, calls := t.outline.Words.Locked(u, m)
+		return row{[]cell{{name, plain}, {locked, lockedStyle(u)}}, calls}
+	}), safe.Const("Module"), safe.Const("Locked"), safe.Const("Calls"))
+}
+
+func lockedStyle(u report.LockedUse) style {
+	if u.Hash == "" || len(u.Calls) == 0 {
+		return yellow
+	}
+	return plain
 }
 
 // pinned explains a value in a version file. A value that names a release is
@@ -427,7 +447,7 @@ func (t *text) origin(q scan.Requirement) safe.Markdown {
 }
 
 // why writes every term of the selected providers with its place. It adds
-// providers that only the lock file has.
+// providers that only the lock file has, and the calls of selected modules.
 func (t *text) why(m report.Module) {
 	asked := func(addr provider.Addr) bool {
 		return slices.ContainsFunc(t.o.Why, func(p provider.Pattern) bool { return p.Match(addr) })
@@ -450,6 +470,16 @@ func (t *text) why(m report.Module) {
 	for _, l := range unexplained(m) {
 		if asked(l.Addr) {
 			t.table([]row{t.unexplained(m, l, bold)})
+		}
+	}
+	for _, u := range report.LockedUses(*m.Scan) {
+		if !slices.ContainsFunc(t.o.Why, func(p provider.Pattern) bool { return moduleaddr.Matches(p.Given(), u.Address) }) {
+			continue
+		}
+		name, locked, calls := t.outline.Words.Locked(u, m)
+		t.table([]row{{[]cell{{name, bold}, {locked, lockedStyle(u)}}, calls}})
+		for _, c := range u.Calls {
+			t.paragraph(2*tableIndent, cell{}, t.outline.Words.Call(c))
 		}
 	}
 }

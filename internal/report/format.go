@@ -259,6 +259,7 @@ type scanJSON struct {
 	Units        []string          `json:"units,omitempty"`
 	Terragrunt   *versionfile.Pin  `json:"terragrunt_version_file,omitempty"`
 	Lock         *lockfile.File    `json:"lock"`
+	Modules      []LockedUse       `json:"locked_modules,omitzero"`
 	Requirements []requirementJSON `json:"requirements"`
 	Held         []heldJSON        `json:"held,omitempty"` // of why
 	Unread       []scan.Unread     `json:"unread"`
@@ -271,7 +272,7 @@ func scanOf(m Module) scanJSON {
 	j := scanJSON{
 		Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Pin: m.Scan.Pin, Kind: cmp.Or(m.Scan.Kind, "ordinary"), Origin: made.Origin,
 		Holes: made.Holes, Assumptions: made.Assumptions, Partial: m.Scan.Partial(), Units: made.Units, Terragrunt: made.Terragrunt,
-		Requirements: collect.Mapped(m.Scan.Tree.Requirements, requirementOf), Held: heldIn(m), Unread: m.Unread,
+		Requirements: collect.Mapped(m.Scan.Tree.Requirements, requirementOf), Held: heldIn(m), Unread: m.Unread, Modules: LockedUses(*m.Scan),
 		problemsJSON: problemsOf(m.Diagnostics, m.Names), Notes: problemsOf(m.Scan.Tree.Notes, m.Names).Errors,
 	}
 	if m.Scan.Lock != nil {

@@ -11,6 +11,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
@@ -31,8 +32,12 @@ func Found(ctx context.Context, workDir string) (settings.Found, error) {
 	}
 	seen := surroundings{Locked: len(modules), Tools: map[string]int{}, Covered: map[int]int{}}
 	var dirs []string
+	var unpinned collect.Set[string]
 	for _, m := range modules {
 		dirs = append(dirs, m.Dir)
+		if m.ModuleLock == nil {
+			unpinned.Add(scan.RemoteModules(m)...)
+		}
 		seen.Tools[m.Tool.String()]++
 		if m.Assumed {
 			seen.Assumed++
@@ -41,6 +46,7 @@ func Found(ctx context.Context, workDir string) (settings.Found, error) {
 			seen.Covered[widest(m.Lock.Locks)]++
 		}
 	}
+	seen.Unpinned = len(unpinned.List)
 	found := settings.Found{Exclude: examplesIn(dirs)}
 	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return globs.InAny(found.Exclude, dir) })
 	found.Groups = groupsOf(dirs)

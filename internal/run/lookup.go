@@ -6,10 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/moduleaddr"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/terragrunt"
+	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
@@ -29,7 +32,9 @@ func checkNamed(j job, in inventory) (notices []problem.Problem, err error) {
 		s.add(n)
 	}
 	for _, p := range j.ask.named {
-		here := slices.ContainsFunc(in.all(), func(f found) bool { return slices.ContainsFunc(f.providers(), p.Match) })
+		here := slices.ContainsFunc(in.all(), func(f found) bool {
+			return slices.ContainsFunc(f.providers(), p.Match) || j.ask.verb == verbs.Why && f.locksModule(p)
+		})
 		add(lookupTerm{name: p.Given(), single: p.Literal(), found: here || in.nothing()})
 	}
 	for _, t := range in.trees {
@@ -89,6 +94,13 @@ func (f found) providers() []provider.Addr {
 		}
 	}
 	return all
+}
+
+// locksModule reports whether a pattern names a locked module.
+func (f found) locksModule(p provider.Pattern) bool {
+	return f.module.ModuleLock != nil && slices.ContainsFunc(f.module.ModuleLock.Entries, func(e modulelock.Entry) bool {
+		return moduleaddr.Matches(p.Given(), e.Address)
+	})
 }
 
 // where names a job for people, if the run has several.

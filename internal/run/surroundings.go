@@ -21,6 +21,8 @@ type surroundings struct {
 	Assumed int
 	// Covered counts lock files by their number of platforms with hashes.
 	Covered map[int]int
+	// Unpinned counts the remote modules that no lock file of modules has.
+	Unpinned int
 	// Split means that there are groups to split the others by.
 	Split bool
 }
@@ -38,6 +40,9 @@ func (s surroundings) notes() map[string]string {
 	if s.Examples > 0 {
 		all["exclude"] = collect.Count(s.Examples, "directory that looks", "directories that look") +
 			" like examples or tests. relock keeps their lock files fresh, too, unless they are excluded."
+	}
+	if s.Unpinned > 0 {
+		all["module-lock"] = "nothing locks " + collect.Count(s.Unpinned, "remote module", "remote modules") + "."
 	}
 	if s.Split {
 		all["groups"] = collect.Count(s.Locked-s.Examples, "root module", "root modules") +

@@ -7,6 +7,7 @@ import (
 
 	goversion "github.com/hashicorp/go-version"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/modulelock"
@@ -85,6 +86,26 @@ func Uses(f *modulelock.File, calls []Fetched, tool provider.Tool) []modulelock.
 		uses[i], _ = l.serving(c.Call, tool)
 	}
 	return uses
+}
+
+// RemoteModules are the addresses of the packages that a root module calls and that can be
+// locked, as far as known; sorted. It also has packages that were not fetched.
+func RemoteModules(m RootModule) []string {
+	all := m.All()
+	sources := collect.Mapped(all.Fetched, func(f Fetched) string { return f.Call.Source })
+	for _, u := range all.Unread {
+		if !u.OfEntry() {
+			sources = append(sources, u.Source)
+		}
+	}
+	addresses := map[string]bool{}
+	for _, source := range sources {
+		a, err := moduleaddr.Parse(source, m.Tool.Name)
+		if label, _ := a.Label(); err == nil && label != "" {
+			addresses[label] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(addresses))
 }
 
 // serving is the entry that a call uses.

@@ -124,7 +124,11 @@ func (d Discovered) roots() []string {
 	if d.Roots.Notes["tool"] == "" {
 		return []string{"Lock files: none yet. The workflow proposes nothing before one is committed; relock upgrade --create writes them."}
 	}
-	return []string{"Lock files: " + d.Roots.Notes["include"], "Tools: " + d.Roots.Notes["tool"]}
+	lines := []string{"Lock files: " + d.Roots.Notes["include"], "Tools: " + d.Roots.Notes["tool"]}
+	if unpinned := d.Roots.Notes["module-lock"]; unpinned != "" {
+		lines = append(lines, "Modules: "+strings.TrimSuffix(unpinned, ".")+": module-lock: write does.")
+	}
+	return lines
 }
 
 // commit is the command line that commits and pushes files. On another branch than the
