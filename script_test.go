@@ -3,11 +3,14 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path"
@@ -90,6 +93,8 @@ func installPrograms() (dir string, err error) {
 //	fault LINE         spoil answers from here on, as sandbox.ParseFault reads the line; with
 //	                   body=FILE the file is the answer in place of the sandbox's words;
 //	                   mend ends that
+//	git-server DIR     serve the git repositories below a directory, at $GIT_SERVER, where
+//	                   relock may ask
 //	requests FILE      write what was asked since the last time, a line each:
 //	                   method and path; QUERY for what GraphQL only reads
 //	hold METHOD PATH   keep relock waiting for such an answer, until
@@ -154,6 +159,7 @@ func scripts(t *testing.T) testscript.Params {
 	program(t, "sh") // where it is, the other programs of POSIX are, which scripts use
 	commands := map[string]func(*testscript.TestScript, bool, []string){
 		"sandbox":        startSandbox,
+		"git-server":     startGitServer,
 		"fault":          inject,
 		"mend":           mend,
 		"requests":       writeRequests,
@@ -257,6 +263,21 @@ func world(ts *testscript.TestScript) *sandbox.Sandbox {
 		ts.Fatalf("no sandbox has been started")
 	}
 	return s
+}
+
+func startGitServer(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 1, "git-server DIR")
+	git, err := exec.LookPath("git")
+	ts.Check(err)
+	s := httptest.NewServer(&cgi.Handler{
+		Path: git, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + ts.MkAbs(args[0]), "GIT_HTTP_EXPORT_ALL=1"},
+	})
+	ts.Defer(s.Close)
+	ts.Setenv("GIT_SERVER", s.URL)
+	rc, err := os.OpenFile(ts.Getenv("TF_CLI_CONFIG_FILE"), os.O_APPEND|os.O_WRONLY, 0)
+	ts.Check(err)
+	_, err = fmt.Fprintf(rc, "host %q {}\n", strings.TrimPrefix(s.URL, "http://"))
+	ts.Check(errors.Join(err, rc.Close()))
 }
 
 func startSandbox(ts *testscript.TestScript, neg bool, args []string) {

@@ -44,6 +44,23 @@ func (b Rulebook) GroupOf(dir string, addr provider.Addr) string {
 	return string(ByAll)
 }
 
+// GroupOfModules returns the key of the group of a root module's modules, where no change
+// of a provider decides.
+func (b Rulebook) GroupOfModules(dir string) string {
+	for _, g := range b.Groups {
+		if len(g.Where.Providers) == 0 && g.Where.In(dir) {
+			return g.Name
+		}
+	}
+	switch b.GroupBy {
+	case ByDirectory:
+		return dir
+	case ByProvider, ByNamespace:
+		return "modules"
+	}
+	return string(ByAll)
+}
+
 // MayTake reports whether a group, by its key, could have an unknown provider of
 // a root module. It is for root modules whose requirements nobody could read.
 func (b Rulebook) MayTake(key, dir string) bool {

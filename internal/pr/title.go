@@ -11,6 +11,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/safe"
 )
@@ -20,6 +21,9 @@ type Changed struct {
 	Dir     string
 	Tool    provider.Tool
 	Changes []diff.Change
+	// Modules are those of the lock file of modules. LocksModules says that it is new.
+	Modules      []modulelock.Change
+	LocksModules bool
 }
 
 // loud are the kinds of change that a title names, with their verbs, the most important
@@ -98,6 +102,9 @@ func subjectOf(changed []Changed, prefix string) string {
 
 // headlineOf returns the title without the directories, and the directories.
 func headlineOf(changed []Changed) (string, []string) {
+	if dirs := newlyLocked(changed); len(dirs) > 0 {
+		return "Lock the modules", dirs
+	}
 	clauses, dirs := clausesOf(changed)
 	var parts []string
 	for _, c := range clauses {
@@ -105,6 +112,9 @@ func headlineOf(changed []Changed) (string, []string) {
 	}
 	if len(clauses) == 1 && len(clauses[0].names) == 1 {
 		parts[0] += clauses[0].versions()
+	}
+	if modules, in := modulesIn(changed); len(modules) > 0 {
+		parts, dirs = append(parts, "update "+collect.Count(len(modules), "module", "modules")), distinct(append(dirs, in...))
 	}
 	if len(parts) > 0 {
 		text := enumerate(parts)
@@ -116,6 +126,27 @@ func headlineOf(changed []Changed) (string, []string) {
 		}
 	}
 	return "Update lock files", nil
+}
+
+// modulesIn are the addresses of the locked modules that change, and the directories of the
+// root modules in which they do.
+func modulesIn(changed []Changed) (addresses, dirs []string) {
+	for _, m := range changed {
+		for _, c := range m.Modules {
+			addresses, dirs = append(addresses, c.Address), append(dirs, m.Dir)
+		}
+	}
+	return distinct(addresses), distinct(dirs)
+}
+
+// newlyLocked are the directories of root modules that get their first lock file of modules.
+func newlyLocked(changed []Changed) (dirs []string) {
+	for _, m := range changed {
+		if m.LocksModules {
+			dirs = append(dirs, m.Dir)
+		}
+	}
+	return dirs
 }
 
 // clause is the part of a title about all providers with one kind of change.
@@ -232,8 +263,8 @@ func countedRoots(n int) string { return safe.Count(n, "root module", "root modu
 // mostLines bounds the table of a commit message.
 const mostLines = 50
 
-// detailsOf is the table below the subject of a commit: the changes of each provider, and
-// the number of its root modules.
+// detailsOf is the table below the subject of a commit: the changes of each provider and
+// locked module, and the number of its root modules.
 func detailsOf(changed []Changed) string {
 	type row struct{ provider, text string }
 	names, dirs := namesIn(changed), make(map[row][]string)
@@ -241,6 +272,15 @@ func detailsOf(changed []Changed) string {
 	for _, m := range changed {
 		for _, c := range m.Changes {
 			r := row{names[c.Addr], whatOf(c)}
+			if dirs[r] == nil {
+				rows = append(rows, r)
+			}
+			dirs[r] = append(dirs[r], m.Dir)
+		}
+	}
+	for _, m := range changed {
+		for _, c := range m.Modules {
+			r := row{oneLine(c.Address), oneLine(moduleWhat(c))}
 			if dirs[r] == nil {
 				rows = append(rows, r)
 			}
@@ -260,6 +300,14 @@ func detailsOf(changed []Changed) string {
 		fmt.Fprintf(&b, "and %d more\n", more)
 	}
 	return b.String()
+}
+
+// moduleWhat says in a word or two what changes of a locked module.
+func moduleWhat(c modulelock.Change) string {
+	if c.Kind == modulelock.Updated {
+		return c.From + " -> " + c.To
+	}
+	return strings.TrimSpace(cmp.Or(c.To, c.From) + " " + string(c.Kind))
 }
 
 // whatOf says in a word or two what changes of a provider.

@@ -82,13 +82,7 @@ func writeOne(f found, m *report.Module) {
 		}
 		return err == nil
 	}
-	var modules, providers []byte
-	if f.module.ModuleLock != nil {
-		modules = f.module.ModuleLock.Source
-	}
-	if f.module.Lock != nil {
-		providers = f.module.Lock.Source
-	}
+	providers, modules := f.sources()
 	m.Written = write(modulelock.Name, f.result.ModulesFile, modules, f.module.ModuleLock == nil) &&
 		write(lockfile.Name, f.result.File, providers, f.module.Lock == nil)
 }
@@ -152,12 +146,13 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 	var files []github.File
 	var changed []pr.Changed
 	for _, f := range p.found {
-		if f.result.File == nil {
+		if !f.result.Writes() {
 			continue
 		}
-		lock := lockFile(f)
-		files = append(files, github.File{Path: lock.Path, Mode: cmp.Or(lock.Mode, "100644"), Content: lock.Content})
-		changed = append(changed, pr.Changed{Dir: f.module.Dir, Tool: f.module.Tool, Changes: changesOf(f.result)})
+		for _, lock := range lockFiles(f) {
+			files = append(files, github.File{Path: lock.Path, Mode: cmp.Or(lock.Mode, "100644"), Content: lock.Content})
+		}
+		changed = append(changed, changedOf(f))
 	}
 	merging := ""
 	if to.Merged != nil {
@@ -204,13 +199,23 @@ func (m *MergedBase) with(planned []github.File) ([]github.File, bool) {
 			files[i].Mode = cmp.Or(merged.Mode, files[i].Mode)
 			continue
 		}
-		if f, _ := lockfile.Parse(merged.Content, merged.Path); f == nil {
+		if !parses(merged) {
 			return nil, false
 		}
 		files = append(files, merged)
 	}
 	slices.SortFunc(files, func(a, b github.File) int { return strings.Compare(a.Path, b.Path) })
 	return files, true
+}
+
+// parses reports whether a lock file of either kind has no conflict and no mistake.
+func parses(f github.File) bool {
+	if modulelock.Is(f.Path) {
+		lock, _ := modulelock.Parse(f.Content, f.Path)
+		return lock != nil
+	}
+	lock, _ := lockfile.Parse(f.Content, f.Path)
+	return lock != nil
 }
 
 // forward moves the branch from the read commit to a new one. If GitHub refuses, either the

@@ -22,14 +22,32 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
+// lockedModules is the key of the group of the first lock files of modules.
+const lockedModules = "locked-modules"
+
 // groupKeys lists the keys of all groups that may have changes: those of providers that are
-// required or locked.
+// required or locked, and of modules.
 func groupKeys(book policy.Rulebook, all []found) []string {
 	keys := map[string]bool{}
 	for _, f := range all {
-		for _, addr := range f.providers() {
-			keys[book.GroupOf(f.module.Dir, addr)] = true
+		for _, key := range providerKeys(book, f) {
+			keys[key] = true
 		}
+		switch locks := slices.ContainsFunc(f.module.Tree.Fetched, func(c scan.Fetched) bool { return c.Hash != "" }); {
+		case f.module.ModuleLock != nil:
+			keys[book.GroupOfModules(f.module.Dir)] = true
+		case locks || len(f.module.Tests.Fetched) > 0:
+			keys[lockedModules] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(keys))
+}
+
+// providerKeys lists the keys of the groups of a root module's providers.
+func providerKeys(book policy.Rulebook, f found) []string {
+	keys := map[string]bool{}
+	for _, addr := range f.providers() {
+		keys[book.GroupOf(f.module.Dir, addr)] = true
 	}
 	return slices.Sorted(maps.Keys(keys))
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,6 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
@@ -41,10 +43,27 @@ type share struct {
 	unasked int
 }
 
-// put adds a changed lock file.
-func (s *share) put(f found, file pr.File) {
-	s.files = append(s.files, file)
-	s.changed = append(s.changed, pr.Changed{Dir: f.module.Dir, Tool: f.module.Tool, Changes: changesOf(f.result)})
+// put adds the changed lock files of a root module.
+func (s *share) put(f found, files ...pr.File) {
+	s.files = append(s.files, files...)
+	s.changed = append(s.changed, changedOf(f))
+}
+
+// changedOf is what changes in a root module, for titles and messages.
+func changedOf(f found) pr.Changed {
+	return pr.Changed{
+		Dir: f.module.Dir, Tool: f.module.Tool, Changes: changesOf(f.result),
+		Modules: moduleChangesOf(f), LocksModules: f.result.ModulesFile != nil && f.module.ModuleLock == nil,
+	}
+}
+
+// moduleChangesOf are the changes of the lock file of modules.
+func moduleChangesOf(f found) []modulelock.Change {
+	now, _ := modulelock.Parse(f.result.ModulesFile, modulelock.Name)
+	if f.result.ModulesFile == nil || now == nil {
+		return nil
+	}
+	return modulelock.Compare(cmp.Or(f.module.ModuleLock, &modulelock.File{}), now)
 }
 
 // stands is the current proposal; empty if it was not read.
@@ -67,11 +86,11 @@ func (p *proposer) proposals(ctx context.Context) []pr.Proposal {
 		parts := p.parts(f)
 		for _, key := range slices.Sorted(maps.Keys(parts)) {
 			f.result = p.carry(ctx, key, parts[key])
-			if f.result.File == nil {
+			if !f.result.Writes() {
 				continue
 			}
 			s := p.shares[key]
-			s.put(f, lockFile(f))
+			s.put(f, lockFiles(f)...)
 			s.parts[i] = f.result
 			if slices.ContainsFunc(f.result.Selections, func(s upgrade.Selection) bool { return s.Unasked }) {
 				s.unasked++
@@ -195,12 +214,23 @@ func (p *proposer) narrowed() bool { return p.unseen.narrowed() || p.failedOutsi
 
 // parts splits the plan of a root module by group. It leaves out groups without a change,
 // unless something failed or was left out.
+//
+// What is planned from modules that move is never split: the whole plan is in one group,
+// with the lock file of modules. The first such file is a group of its own. It moves no
+// module, so the providers do not depend on it.
 func (p *proposer) parts(f found) map[string]upgrade.Result {
 	book := p.plan.Policy
-	keys := groupKeys(book, []found{f})
+	if f.result.ModulesFile != nil && f.module.ModuleLock != nil {
+		return map[string]upgrade.Result{moduleGroup(book, f): f.result}
+	}
 	parts := map[string]upgrade.Result{}
+	if f.result.ModulesFile != nil {
+		parts[lockedModules] = f.result.ModulesOnly()
+	}
+	keys := providerKeys(book, f)
 	for _, key := range keys {
 		part := f.result
+		part.ModulesFile = nil
 		if len(keys) > 1 {
 			part = f.result.Only(func(addr provider.Addr) bool { return book.GroupOf(f.module.Dir, addr) == key })
 		}
@@ -210,6 +240,15 @@ func (p *proposer) parts(f found) map[string]upgrade.Result {
 		}
 	}
 	return parts
+}
+
+// moduleGroup is the group of a plan that moves modules: that of the first provider that
+// changes, or else that of modules without providers.
+func moduleGroup(book policy.Rulebook, f found) string {
+	for _, c := range changesOf(f.result) {
+		return book.GroupOf(f.module.Dir, c.Addr)
+	}
+	return book.GroupOfModules(f.module.Dir)
 }
 
 // proposal is the proposal of a group: its share, or that its pull request is left alone. A
@@ -368,15 +407,29 @@ func facts(modules []report.Module, general []problem.Problem) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// lockFile is a lock file in the form of a commit.
-func lockFile(f found) pr.File {
-	name := path.Join(f.module.Dir, lockfile.Name)
-	file := pr.File{Path: name, Content: f.result.File}
-	if f.module.Lock != nil {
-		file.Old = f.module.Lock.Source
+// lockFiles are the changed lock files of a root module in the form of a commit.
+func lockFiles(f found) (files []pr.File) {
+	add := func(base string, content, old []byte) {
+		if name := path.Join(f.module.Dir, base); content != nil {
+			files = append(files, pr.File{Path: name, Mode: github.ModeOf(f.tree.FS(), name), Content: content, Old: old})
+		}
 	}
-	file.Mode = github.ModeOf(f.tree.FS(), name)
-	return file
+	providers, modules := f.sources()
+	add(modulelock.Name, f.result.ModulesFile, modules)
+	add(lockfile.Name, f.result.File, providers)
+	return files
+}
+
+// sources are the present contents of the lock files of providers and of modules; nil for
+// one that is not there.
+func (f found) sources() (providers, modules []byte) {
+	if f.module.Lock != nil {
+		providers = f.module.Lock.Source
+	}
+	if f.module.ModuleLock != nil {
+		modules = f.module.ModuleLock.Source
+	}
+	return providers, modules
 }
 
 // sawAll reports whether the run looked at everything on the base that the settings select,

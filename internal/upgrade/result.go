@@ -323,7 +323,7 @@ func (r Result) printed(locks ...lockfile.Lock) []byte {
 
 // Only returns the part of the plan for the providers that take selects. Every other entry
 // stays as it is in the old lock file, byte for byte, and the part does not mention it.
-// File is nil if nothing is left to change. The parts of a plan can be written in any
+// File is nil if nothing is left to change, and ModulesFile is. The parts of a plan can be written in any
 // order, if each is planned again after another one is written.
 //
 // If a provider has moved to the registry of the other tool, its old entry is dropped in
@@ -334,6 +334,7 @@ func (r Result) Only(take func(provider.Addr) bool) Result {
 	takenLock := func(l lockfile.Lock) bool { return taken(l.Addr) }
 	takenProblem := func(p problem.Problem) bool { return p.Subject.Addr == provider.Addr{} || taken(p.Subject.Addr) }
 	part := r
+	part.ModulesFile = nil
 	part.Selections = collect.Those(r.Selections, func(s Selection) bool { return taken(s.Requirement.Addr) })
 	part.Diagnostics = collect.Those(r.Diagnostics, takenProblem)
 	part.Findings, part.Undecided = collect.Those(r.Findings, takenProblem), collect.Those(r.Undecided, takenProblem)
@@ -355,6 +356,12 @@ func (r Result) Only(take func(provider.Addr) bool) Result {
 	slices.SortFunc(part.New, lockfile.Lock.Compare)
 	part.File = r.printed(part.New...)
 	return part
+}
+
+// ModulesOnly returns the part of the plan that is the lock file of modules alone.
+func (r Result) ModulesOnly() Result {
+	r.Selections, r.New, r.File = nil, r.Old, nil
+	return r
 }
 
 // changes reports whether the plan changes the meaning of an entry or, under Exact, its
