@@ -6,12 +6,16 @@ import (
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/worktree"
 )
 
+// isLock reports whether a path is that of a lock file, of providers or of modules.
+func isLock(name string) bool { return lockfile.Is(name) || modulelock.Is(name) }
+
 // locksOf are the lock files of a commit on GitHub, by path.
 func locksOf(ctx context.Context, repo *github.Repository, sha string) (map[string][]byte, error) {
-	tree, err := repo.Snapshot(ctx, sha, lockfile.Is)
+	tree, err := repo.Snapshot(ctx, sha, isLock)
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +27,7 @@ func locksOf(ctx context.Context, repo *github.Repository, sha string) (map[stri
 func lockFiles(fsys fs.FS) (map[string][]byte, error) {
 	locks := map[string][]byte{}
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !lockfile.Is(name) || !d.Type().IsRegular() {
+		if err != nil || !isLock(name) || !d.Type().IsRegular() {
 			return err
 		}
 		f, err := fsys.Open(name)

@@ -17,6 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
@@ -109,7 +110,7 @@ func (r baseMerge) merge(ctx context.Context) (*mergedHead, error) {
 func (r baseMerge) sides(ctx context.Context, fork, base string) (threeWay, error) {
 	var all [3]side
 	for i, sha := range []string{fork, base, r.pull.Head} {
-		files, err := r.repo.Snapshot(ctx, sha, lockfile.Is)
+		files, err := r.repo.Snapshot(ctx, sha, isLock)
 		if err != nil {
 			return threeWay{}, err
 		}
@@ -156,7 +157,11 @@ func (s threeWay) unite(merged fs.FS, name string) (*github.File, error) {
 	lock := &github.File{Path: name, Mode: s.mode(name)}
 	switch {
 	case inBase && inHead:
-		content, _, wrong := lockfile.Merge(s.fork.locks[name], head, base, name)
+		merge := lockfile.Merge
+		if modulelock.Is(name) {
+			merge = modulelock.Merge
+		}
+		content, _, wrong := merge(s.fork.locks[name], head, base, name)
 		if len(wrong) > 0 {
 			return nil, comment.Refuse(safe.Text(wrong[0].String()))
 		}

@@ -102,8 +102,8 @@ func subjectOf(changed []Changed, prefix string) string {
 
 // headlineOf returns the title without the directories, and the directories.
 func headlineOf(changed []Changed) (string, []string) {
-	if dirs := newlyLocked(changed); len(dirs) > 0 {
-		return "Lock the modules", dirs
+	if len(changed) > 0 && changed[0].LocksModules { // they have a pull request of their own
+		return "Lock the modules of " + countedRoots(len(changed)), nil
 	}
 	clauses, dirs := clausesOf(changed)
 	var parts []string
@@ -137,16 +137,6 @@ func modulesIn(changed []Changed) (addresses, dirs []string) {
 		}
 	}
 	return distinct(addresses), distinct(dirs)
-}
-
-// newlyLocked are the directories of root modules that get their first lock file of modules.
-func newlyLocked(changed []Changed) (dirs []string) {
-	for _, m := range changed {
-		if m.LocksModules {
-			dirs = append(dirs, m.Dir)
-		}
-	}
-	return dirs
 }
 
 // clause is the part of a title about all providers with one kind of change.

@@ -185,7 +185,7 @@ func (p *proposer) propose(ctx, asking context.Context, to Pulls) ([]pr.Proposal
 		p.readNotes = sync.OnceValue(func() []notes.Notes { return readNotes(facts, p.job, at.client, p.found) })
 	}
 	p.decide = upgrade.NewCarrier(resultsOf(p.found), p.options, p.trees[0].FS(), p.missed)
-	proposals := p.proposals(facts)
+	proposals := p.proposals(facts, to.Only != "")
 	var spare func(string, []pr.File) bool
 	if !p.sawAll() {
 		spare = p.mustStay

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -24,6 +25,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
@@ -76,13 +78,17 @@ func (s *share) stands() pr.Standing {
 
 // proposals are the changed lock files, by group in the order of their keys. If several
 // groups change a lock file, each proposes it with its own changes only. If a group's pull
-// request must be read and cannot be, the proposal leaves it as it is.
-func (p *proposer) proposals(ctx context.Context) []pr.Proposal {
+// request must be read and cannot be, the proposal leaves it as it is. follow says that a
+// person asks for what branches of git have now.
+func (p *proposer) proposals(ctx context.Context, follow bool) []pr.Proposal {
 	p.shares = map[string]*share{}
 	for _, key := range groupKeys(p.plan.Policy, p.found) {
 		p.shares[key] = &share{parts: map[int]upgrade.Result{}}
 	}
 	for i, f := range p.found {
+		if p.keepModules(ctx, f) {
+			continue
+		}
 		parts := p.parts(f)
 		for _, key := range slices.Sorted(maps.Keys(parts)) {
 			f.result = p.carry(ctx, key, parts[key])
@@ -102,6 +108,9 @@ func (p *proposer) proposals(ctx context.Context) []pr.Proposal {
 	for _, key := range slices.Sorted(maps.Keys(p.shares)) {
 		if narrowed {
 			p.keepUnseen(ctx, key)
+		}
+		if !follow {
+			p.holdBranches(ctx, key)
 		}
 		one := p.proposal(ctx, key, narrowed)
 		if one.Alone != "" || len(one.Files) > 0 {
@@ -164,20 +173,108 @@ func (p *proposer) carry(ctx context.Context, key string, part upgrade.Result) u
 	return with
 }
 
+// holdBranches keeps the current proposal of a group as it is if nothing but branches of git
+// has moved since: a push to it would dismiss its approvals.
+func (p *proposer) holdBranches(ctx context.Context, key string) {
+	s, at := p.shares[key], p.proposing
+	if !slices.ContainsFunc(s.files, func(f pr.File) bool { return modulelock.Is(f.Path) }) {
+		return
+	}
+	stands := s.stands()
+	if s.standing == nil {
+		stands, _ = at.survey.Standing(ctx, at.repo, key, at.base, p.settings.PullRequest.BranchPrefix) // unread, it is no reason
+	}
+	held := map[string][]byte{}
+	for _, was := range stands.Files {
+		held[was.Path] = was.Content
+	}
+	same := func(f pr.File) bool {
+		was := held[f.Path]
+		return bytes.Equal(was, f.Content) || modulelock.Is(f.Path) && onlyBranchesMoved(was, f.Content)
+	}
+	if len(held) != len(s.files) || slices.ContainsFunc(s.files, func(f pr.File) bool { return !same(f) }) {
+		return
+	}
+	for i, f := range s.files {
+		s.files[i].Content = held[f.Path]
+	}
+	for i, part := range s.parts {
+		if part.ModulesFile != nil {
+			part.ModulesFile = held[path.Join(part.Module.Dir, modulelock.Name)]
+			s.parts[i] = part
+		}
+	}
+}
+
+// onlyBranchesMoved reports whether two lock files of modules differ only in commits. A plan
+// follows those of branches alone, or of tags that a rule treats as branches.
+func onlyBranchesMoved(was, now []byte) bool {
+	before, _ := modulelock.Parse(was, modulelock.Name)
+	after, _ := modulelock.Parse(now, modulelock.Name)
+	return before != nil && after != nil && slices.EqualFunc(before.Entries, after.Entries, func(a, b modulelock.Entry) bool {
+		byGit := strings.HasPrefix(a.Hash, "git:") && strings.HasPrefix(b.Hash, "git:")
+		return a.Key == b.Key && a.Package == b.Package && (a.Hash == b.Hash || byGit)
+	})
+}
+
 // keepUnseen adds to a share the lock files of the current proposal that the run did not
 // look at, and that the base lacks.
 func (p *proposer) keepUnseen(ctx context.Context, key string) {
+	for _, files := range byDirectory(p.readStanding(ctx, key).Files) {
+		p.keep(key, files, p.decide.Unseen)
+	}
+}
+
+// byDirectory divides files by their directories.
+func byDirectory(files []pr.File) [][]pr.File {
+	dirs := map[string][]pr.File{}
+	for _, f := range files {
+		dirs[path.Dir(f.Path)] = append(dirs[path.Dir(f.Path)], f)
+	}
+	return collect.Mapped(slices.Sorted(maps.Keys(dirs)), func(dir string) []pr.File { return dirs[dir] })
+}
+
+// keep adds to a share what remains of the files that the current proposal has in a directory.
+// It reports whether anything does, or the proposal is left alone.
+func (p *proposer) keep(key string, files []pr.File, remains func(string, ...upgrade.Proposed) (upgrade.Result, upgrade.Carriage)) bool {
 	s := p.shares[key]
-	for _, f := range p.readStanding(ctx, key).Files {
-		result, became := p.decide.Unseen(key, asProposed(f))
-		s.note(f.Path, became)
-		if result.File != nil {
-			f.Content = result.File
-			kept := found{tree: p.trees[0], module: result.Module, result: result}
-			s.put(kept, f)
-			s.kept = append(s.kept, kept)
+	result, became := remains(key, collect.Mapped(files, asProposed)...)
+	s.note(files[0].Path, became)
+	if !result.Writes() {
+		return became.Misfit != 0
+	}
+	kept := found{tree: p.trees[0], module: result.Module, result: result}
+	var remaining []pr.File
+	for _, f := range files {
+		f.Content = result.File
+		if modulelock.Is(f.Path) {
+			f.Content = result.ModulesFile
+		}
+		if f.Content != nil {
+			remaining = append(remaining, f)
 		}
 	}
+	s.put(kept, remaining...)
+	s.kept = append(s.kept, kept)
+	return true
+}
+
+// keepModules keeps for a root module what a current proposal has for it, if that has its lock
+// file of modules, and this run does not know what the modules would be. It reports whether
+// there is one.
+func (p *proposer) keepModules(ctx context.Context, f found) bool {
+	writes := p.settings.ModuleLock == settings.WriteModuleLock
+	if f.module.ModuleLock == nil && !writes || !p.decide.ModulesUnseen(f.result) {
+		return false
+	}
+	for _, key := range slices.Sorted(maps.Keys(p.shares)) {
+		for _, files := range byDirectory(p.readStanding(ctx, key).Files) {
+			if path.Dir(files[0].Path) == f.module.Dir && slices.ContainsFunc(files, func(f pr.File) bool { return modulelock.Is(f.Path) }) {
+				return p.keep(key, files, p.decide.AsProposed)
+			}
+		}
+	}
+	return false
 }
 
 // mustStay reports whether a pull request without a proposal stays open. It stays if it

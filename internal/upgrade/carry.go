@@ -11,6 +11,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -103,42 +104,76 @@ func (k Carrier) Carry(group string, part Result, f Proposed) (Result, Carriage)
 	return with, became
 }
 
-// Unseen is the plan of a root module that the run has not read: the group's open proposal,
-// if the base wants the lock file and has not got it. File is nil if nothing is kept.
-func (k Carrier) Unseen(group string, f Proposed) (Result, Carriage) {
-	dir := path.Dir(f.Path)
+// Unseen is the plan of a root module that the run has not read: the files of its directory
+// in the group's open proposal, if the base wants them and has not got them. It writes
+// nothing if nothing is kept.
+func (k Carrier) Unseen(group string, files ...Proposed) (Result, Carriage) {
+	dir := path.Dir(files[0].Path)
 	if _, read := k.roots[dir]; read || !k.missed(dir) {
 		return Result{}, Carriage{}
 	}
-	now, err := k.baseFile(f.Path)
-	if err != nil {
-		return Result{}, Carriage{Misfit: BaseUnread}
+	return k.AsProposed(group, files...)
+}
+
+// AsProposed is the plan of a root module as the group's open proposal has it: the files of
+// its directory that the base has not got.
+func (k Carrier) AsProposed(group string, files ...Proposed) (r Result, became Carriage) {
+	m := scan.RootModule{Root: scan.Root{Dir: path.Dir(files[0].Path)}}
+	var modules []byte
+	var lock *Proposed
+	for _, f := range files {
+		now, err := k.baseFile(f.Path)
+		switch {
+		case err != nil:
+			return Result{}, Carriage{Misfit: BaseUnread}
+		case bytes.Equal(now, f.New):
+		case !bytes.Equal(now, f.Old):
+			return Result{}, Carriage{Misfit: BaseChanged}
+		case modulelock.Is(f.Path):
+			modules = f.New
+			if f.Old != nil {
+				m.ModuleLock, _ = modulelock.Parse(f.Old, f.Path)
+			}
+		default:
+			lock = &f
+		}
 	}
-	if bytes.Equal(now, f.New) {
-		return Result{}, Carriage{}
+	r.Module = m
+	if lock != nil {
+		entries, ok := k.entries(*lock)
+		if !ok {
+			return Result{}, Carriage{Misfit: OtherFile}
+		}
+		entries.take = k.of(group, *lock)
+		after, _ := lockfile.Parse(lock.New, lock.Path)
+		m.Tool.Name = after.Tool
+		if lock.Old != nil {
+			m.Lock, _ = lockfile.Parse(lock.Old, lock.Path)
+		}
+		r, became = unreadRoot(m, entries, lock.New, k.options)
 	}
-	if !bytes.Equal(now, f.Old) {
-		return Result{}, Carriage{Misfit: BaseChanged}
-	}
-	entries, ok := k.entries(f)
-	if !ok {
-		return Result{}, Carriage{Misfit: OtherFile}
-	}
-	entries.take = k.of(group, f)
-	lock, _ := lockfile.Parse(f.New, f.Path)
-	m := scan.RootModule{Root: scan.Root{Dir: dir}}
-	m.Tool.Name = lock.Tool
-	if f.Old != nil {
-		m.Lock, _ = lockfile.Parse(f.Old, f.Path)
-	}
-	return unreadRoot(m, entries, f.New, k.options)
+	r.ModulesFile = modules
+	return r, became
+}
+
+// ModulesUnseen reports whether the plan of a root module leaves its modules as they are for
+// want of an answer, or since the run is about some providers.
+func (k Carrier) ModulesUnseen(r Result) bool {
+	m := r.Module
+	return len(k.options.Only) > 0 || len(m.Tree.Unread)+len(m.Tests.Unread) > 0 || slices.ContainsFunc(r.Diagnostics, func(d problem.Problem) bool {
+		return d.Severity == problem.SeverityError && d.Subject.Addr == (provider.Addr{}) && d.Code != problem.CodeModuleMoved
+	})
 }
 
 // Covers reports whether the run has decided about everything that the files propose and
 // the base lacks.
 func (k Carrier) Covers(files []Proposed) bool {
 	return !slices.ContainsFunc(files, func(f Proposed) bool {
-		if plan, read := k.roots[path.Dir(f.Path)]; read {
+		plan, read := k.roots[path.Dir(f.Path)]
+		switch {
+		case read && modulelock.Is(f.Path):
+			return k.ModulesUnseen(plan)
+		case read:
 			return !k.covers(plan, f)
 		}
 		if !k.missed(path.Dir(f.Path)) {
