@@ -11,7 +11,6 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
-	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
@@ -136,30 +135,9 @@ func compareURL(c modulelock.Change) string {
 	return "https://github.com/" + repository + "/compare/" + from + "..." + to
 }
 
-// Locked says what the lock file of modules of a root module has for a module, and which
-// calls use it. A module that was not read may call it, too.
-func (d Vocabulary) Locked(u report.LockedUse, m report.Module) (name, locked, calls safe.Markdown) {
-	name, locked = safe.Code(moduleaddr.Shown(u.Address)), safe.Const("not locked")
-	if u.Hash != "" {
-		locked = lockedAs(u.Version, u.Hash)
-	}
-	switch {
-	case len(u.Calls) > 0:
-		calls = calledAt(len(u.Calls), d.At(u.Calls[0].Place))
-	case len(m.Unread) == 0:
-		calls = safe.Const("no call uses it")
-	}
-	return name, locked, calls
-}
-
-// Call is a call of a module, with its place.
-func (d Vocabulary) Call(c upgrade.ModuleCall) safe.Markdown {
-	return safe.Format("%s at %s", safe.Code(modulePath(c.Module)), d.At(c.Place))
-}
-
-// Unpinned says that nothing locks the remote modules of scanned root modules; empty if there
+// unpinned says that nothing locks the remote modules of scanned root modules; empty if there
 // are none, or if lock files do.
-func Unpinned(r report.Report) safe.Markdown {
+func unpinned(r report.Report) safe.Markdown {
 	var all collect.Set[string]
 	for _, m := range r.Modules {
 		if m.Scan != nil && m.Scan.ModuleLock == nil {

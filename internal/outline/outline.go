@@ -35,6 +35,7 @@ type Outline struct {
 	Changed  int           // root modules with changed entries
 	Changes  []ChangeRow
 	Locked   []ModuleRow   // changes of locked modules
+	Unpinned safe.Markdown // that nothing locks the modules of a scan; empty if something does
 	Proofs   safe.Markdown // what proves the hashes of the proposed lock files; empty if nobody looked
 	Signed   safe.Markdown // who signed the proposed releases; empty if unknown
 	Assumed  safe.Markdown // the assumed releases of the tools; empty if none
@@ -53,7 +54,7 @@ func Of(r report.Report) Outline {
 	return Outline{
 		Words: d, Headline: headline(r), Closing: closing(r), Next: StepOf(r), Tally: tallyOf(review),
 		Told: told(r), Changed: collect.CountIf(r.Modules, hasChanges),
-		Changes: rowsOf(r, d, common), Locked: ModuleRows(r, r.Modules...), Proofs: proven(r), Signed: signedBy(d, common), Assumed: d.assumed(r), Review: review, Modules: blocksOf(r, d), Held: heldBack(r, d),
+		Changes: rowsOf(r, d, common), Locked: ModuleRows(r, r.Modules...), Unpinned: unpinned(r), Proofs: proven(r), Signed: signedBy(d, common), Assumed: d.assumed(r), Review: review, Modules: blocksOf(r, d), Held: heldBack(r, d),
 		Spreads: askedFor(report.Skews(r), r.Asked.Providers), Notes: distinctNotes(report.SortedNotes(r)),
 	}
 }

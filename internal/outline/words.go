@@ -618,6 +618,27 @@ func (d Vocabulary) itemsOf(m report.Module) []safe.Markdown {
 	}), modules...)
 }
 
+// Locked says what the lock file of modules of a root module has for a module, and which
+// calls use it. A module that was not read may call it, too.
+func (d Vocabulary) Locked(u report.LockedUse, m report.Module) (name, locked, calls safe.Markdown) {
+	name, locked = safe.Code(moduleaddr.Shown(u.Address)), safe.Const("not locked")
+	if u.Hash != "" {
+		locked = lockedAs(u.Version, u.Hash)
+	}
+	switch {
+	case len(u.Calls) > 0:
+		calls = calledAt(len(u.Calls), d.At(u.Calls[0].Place))
+	case len(m.Unread) == 0:
+		calls = safe.Const("no call uses it")
+	}
+	return name, locked, calls
+}
+
+// Call is a call of a module, with its place.
+func (d Vocabulary) Call(c upgrade.ModuleCall) safe.Markdown {
+	return safe.Format("%s at %s", safe.Code(modulePath(c.Module)), d.At(c.Place))
+}
+
 // Upgrade names a provider and its versions.
 func (d Vocabulary) Upgrade(n notes.Notes) safe.Markdown {
 	return safe.Join(" ", d.Name(n.Addr), d.Version(n.From), safe.Arrow, d.Version(n.To))

@@ -68,8 +68,8 @@ func Text(w io.Writer, r report.Report, o TextOptions) error {
 	if n > 0 && !t.outline.Assumed.Empty() {
 		t.painted(dim, t.outline.Assumed)
 	}
-	if unpinned := outline.Unpinned(r); !unpinned.Empty() {
-		t.painted(dim, unpinned)
+	if len(t.o.Why) == 0 && !t.outline.Unpinned.Empty() {
+		t.painted(dim, t.outline.Unpinned)
 	}
 	if n > 0 && t.brief() {
 		t.painted(dim, safe.Format("--summary=false shows each of %s by itself", safe.Count(n, "root module", "root modules")))

@@ -259,7 +259,7 @@ type scanJSON struct {
 	Units        []string          `json:"units,omitempty"`
 	Terragrunt   *versionfile.Pin  `json:"terragrunt_version_file,omitempty"`
 	Lock         *lockfile.File    `json:"lock"`
-	Modules      []LockedUse       `json:"locked_modules,omitzero"`
+	Modules      []LockedUse       `json:"locked_modules,omitempty"`
 	Requirements []requirementJSON `json:"requirements"`
 	Held         []heldJSON        `json:"held,omitempty"` // of why
 	Unread       []scan.Unread     `json:"unread"`
