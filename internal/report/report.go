@@ -359,7 +359,13 @@ func moduleOf(m scan.RootModule) Module {
 func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 	m := moduleOf(r.Module)
 	m.Pending, m.Partial, m.Left, m.InUse = r.Writes(), r.Partial, r.Left, uses(r.New)
-	m.LockedModules = r.LockedModules
+	if r.ModulesFile != nil { // else another part of the plan has them
+		m.LockedModules = r.LockedModules
+	}
+	var moved []upgrade.ModuleChange // none if this is the first lock file of modules
+	if r.Module.ModuleLock != nil {
+		moved = m.LockedModules
+	}
 	m.Findings, m.Undecided, m.Diagnostics = r.Findings, r.Undecided, withFailures(r.Diagnostics, r.Selections)
 	facts, terms := map[provider.Addr]upgrade.Facts{}, map[provider.Addr][]scan.Term{}
 	for _, s := range r.Selections {
@@ -372,7 +378,7 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 	if m.Pending {
 		for _, c := range changes {
 			m.Changes = append(m.Changes, Change{
-				Change: c, Facts: facts[c.Addr], Line: cmp.Or(lines[c.Addr], lines[c.AddrFrom]), Required: requiredAt(c, terms[c.Addr], r.Module), Brought: broughtBy(c, terms[c.Addr], r.LockedModules),
+				Change: c, Facts: facts[c.Addr], Line: cmp.Or(lines[c.Addr], lines[c.AddrFrom]), Required: requiredAt(c, terms[c.Addr], r.Module), Brought: broughtBy(c, terms[c.Addr], moved),
 			})
 			delete(facts, c.Addr)
 		}

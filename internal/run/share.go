@@ -331,7 +331,6 @@ func (p *proposer) parts(f found) map[string]upgrade.Result {
 		if len(keys) > 1 {
 			part = f.result.Only(func(addr provider.Addr) bool { return book.GroupOf(f.module.Dir, addr) == key })
 		}
-		part.ModulesFile, part.LockedModules = nil, nil // no pull request has them
 		if part.File != nil || part.Failed() || len(p.unseen.only) > 0 {
 			parts[key] = part
 		}
@@ -432,7 +431,7 @@ func (p *proposer) about(key string, s *share) []report.Module {
 			f.result = part
 		} else {
 			f.result = f.result.Only(func(addr provider.Addr) bool { return p.plan.Policy.GroupOf(f.module.Dir, addr) == key })
-			f.result.File, f.result.ModulesFile, f.result.LockedModules = nil, nil, nil
+			f.result.File = nil
 		}
 		modules = append(modules, describe(p.job, f))
 	}
