@@ -130,6 +130,9 @@ type Client struct {
 	tags      memo.Memo[string, []string] // tags of git repositories, by package address
 	// references are what refs of git name now, by package address.
 	references memo.Memo[string, scan.Reference]
+	// ancestors are the commits from which a commit descends, and that one, by package
+	// address and commit.
+	ancestors memo.Memo[string, commits]
 }
 
 var _ scan.Source = (*Client)(nil)

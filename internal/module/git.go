@@ -129,7 +129,7 @@ func (g *gits) prove(ctx context.Context, r gitRemote, commit string) error {
 	})
 	if err == nil && !found.has(commit) {
 		found, err = g.histories.Do(ctx, r.question(), func() (commits, error) {
-			return inRepository(ctx, g, r, func(repository *gitRepository) (commits, error) { return repository.history(ctx) })
+			return inRepository(ctx, g, r, func(repository *gitRepository) (commits, error) { return repository.history(ctx, "--all") })
 		})
 	}
 	switch {

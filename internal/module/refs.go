@@ -106,6 +106,19 @@ func (c *Client) Reachable(ctx context.Context, repository moduleaddr.Package, c
 	return c.askGit(ctx, repository, func(r gitRemote, _ reference) error { return c.gits.prove(ctx, r, commit) })
 }
 
+// Precedes reports whether a commit of a git repository is another one or its ancestor.
+// Errors are those of Fetch.
+func (c *Client) Precedes(ctx context.Context, repository moduleaddr.Package, commit, of string) (bool, error) {
+	ancestors, err := c.ancestors.Do(ctx, repository.Key()+" "+of, func() (found commits, err error) {
+		err = c.askGit(ctx, repository, func(r gitRemote, _ reference) error {
+			found, err = inRepository(ctx, &c.gits, r, func(repository *gitRepository) (commits, error) { return repository.history(ctx, of) })
+			return err
+		})
+		return found, err
+	})
+	return ancestors.has(commit), err
+}
+
 // askGit asks something about a git repository, if it may be asked, as get does for a package.
 func (c *Client) askGit(ctx context.Context, a moduleaddr.Package, ask func(gitRemote, reference) error) error {
 	if err := c.opts.mayContact(a.URL.Hostname()); err != nil {

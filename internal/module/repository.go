@@ -166,12 +166,13 @@ func (r *gitRepository) tips(ctx context.Context) (commits, error) {
 	return r.commits(ctx, "ls-remote", "origin", "HEAD", "refs/heads/*", "refs/tags/*")
 }
 
-// history are the commits of all branches and tags. Most servers send them without files.
-func (r *gitRepository) history(ctx context.Context) (commits, error) {
+// history is a commit with its ancestors or, for --all, the commits of all branches and tags.
+// Most servers send them without files.
+func (r *gitRepository) history(ctx context.Context, of string) (commits, error) {
 	if err := r.cloneCommits(ctx); err != nil {
 		return nil, err
 	}
-	return r.commits(ctx, "rev-list", "--all")
+	return r.commits(ctx, "rev-list", of)
 }
 
 // commits runs git, which prints lines that begin with commits.

@@ -25,7 +25,6 @@ var checkRules = []problem.Meaning{
 	{Code: problem.CodeModulesDiffer, Title: "A lock file of modules is not up to date", Help: "run `relock lock`, which adds what lacks, or `relock upgrade`, which takes newer releases"},
 	{Code: problem.CodeLockedVersion, Title: "The locked version is not allowed or no longer offered", Help: "run `relock upgrade`, which selects another one, and a lower one with --allow-downgrade"},
 	{Code: problem.CodeUnreadModule, Title: "A module could not be read", Help: "give credentials, or values of the variables in its source"},
-	{Code: problem.CodeModuleMoved, Title: "A module package is not the locked one", Help: "look at what changed in the package, and ask its publisher"},
 }
 
 // otherRules are the rules of problems of any verb.

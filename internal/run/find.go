@@ -13,6 +13,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
@@ -43,12 +44,14 @@ type inventory struct {
 	trees  []tree
 	extent extent
 	// inForce reads the settings that judge lock files.
-	inForce    func() (settings.Settings, error)
-	found      []found
-	lost       map[string]problem.Problem // named directories that do not exist, by shown name
-	unlocked   []string                   // directories of root modules without a lock file
-	passedOver []string                   // directories with configuration that are no root modules
-	hidden     string                     // what hides lock files from git, and what to do; empty: nothing
+	inForce func() (settings.Settings, error)
+	found   []found
+	// moduleLocks are the lock files of modules of each tree, if lock files are judged.
+	moduleLocks []lockList
+	lost        map[string]problem.Problem // named directories that do not exist, by shown name
+	unlocked    []string                   // directories of root modules without a lock file
+	passedOver  []string                   // directories with configuration that are no root modules
+	hidden      string                     // what hides lock files from git, and what to do; empty: nothing
 	// ignored are lock files that git ignores in directories that it does not ignore, and
 	// ignoredBy the lines that say so.
 	ignored, ignoredBy []string
@@ -91,6 +94,9 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 			return s, fmt.Errorf("scanning %s: %w", t.name(), err)
 		}
 		locks := listLocks(t, c, lockfile.Resembles)
+		if j.ask.judges() {
+			s.moduleLocks = append(s.moduleLocks, listLocks(t, c, modulelock.Resembles))
+		}
 		shared := locks.shared()
 		for i, m := range modules {
 			modules[i].Shared = shared[path.Join(m.Dir, lockfile.Name)]

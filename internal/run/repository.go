@@ -141,13 +141,13 @@ func (p *Plan) planBase(ctx context.Context, base string) {
 	case verb == verbs.Why:
 		p.planned = explainAll(asking, p.job, p.planned)
 	case verb == verbs.Verify:
-		p.planned = judgeRules(asking, p.job, proveAll(asking, p.job, p.planned))
+		p.planned = judgeModules(asking, p.job, judgeRules(asking, p.job, proveAll(asking, p.job, p.planned)))
 	case pulls:
 		p.planned, err = planPulls(asking, p.job, p.planned)
 	default:
 		p.planned = planAll(asking, p.job, p.planned)
 		p.report.Diagnostics = append(p.report.Diagnostics, downgradeKnown(asking, p.job, p.planned)...)
-		p.planned = judgeRules(asking, p.job, p.planned)
+		p.planned = judgeModules(asking, p.job, judgeRules(asking, p.job, p.planned))
 	}
 	p.report.Diagnostics = append(p.report.Diagnostics, p.session.bounds.ended(asking)...)
 	p.report.Stats = spent(p.job)

@@ -1,0 +1,120 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"io/fs"
+	"path"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/modulelock"
+	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/verbs"
+	"github.com/relock-dev/relock/internal/verify"
+)
+
+// judgeModules adds the findings about entries of lock files of modules: in verify about all
+// of them, and in a check of a change about those that the change has added or changed. A
+// check of no change has the plan for them. Lock files are found by their names, whatever
+// the configuration beside them says.
+func judgeModules(ctx context.Context, j job, p planned) planned {
+	changes := j.ask.verb == verbs.Check && (j.ask.change != nil || p.extent.base != nil)
+	if j.ask.verb != verbs.Verify && !changes {
+		return p
+	}
+	defer j.clock.stage(stageVerify)()
+	left := leftOut(j, p.inForce)
+	for _, l := range p.moduleLocks {
+		for _, name := range l.names() {
+			if !left(path.Dir(name)) && (!changes || mayAdd(p.extent, l, name)) {
+				p = judgeModuleLock(ctx, j, p, l, name)
+			}
+		}
+	}
+	return p
+}
+
+// judgeModuleLock adds the findings about a lock file of modules.
+func judgeModuleLock(ctx context.Context, j job, p planned, l lockList, name string) planned {
+	all := p.all()
+	i := slices.IndexFunc(all, func(f found) bool { return f.tree.root == l.tree.root && f.module.Dir == path.Dir(name) })
+	var of scan.RootModule
+	if i >= 0 {
+		of = all[i].module
+	} else {
+		of = scan.RootModule{Root: scan.Root{Dir: path.Dir(name), Tool: provider.Newest(provider.Terraform)}}
+	}
+	var lock *modulelock.File
+	var problems []problem.Problem
+	var before []modulelock.Entry
+	content, err := l.read(name)
+	if err == nil {
+		lock, problems = modulelock.Parse(content, name)
+		before, err = entriesBefore(ctx, j, p, name)
+	}
+	by, unread := p.inForce() // in error, nothing is less severe
+	if err != nil || unread != nil {
+		problems = append(problems, about("the entries of "+name+" are not judged", problem.SeverityError, cmp.Or(err, unread)))
+	}
+	var entries []verify.LockedModule
+	if lock != nil && err == nil {
+		rules := moduleRules{rulebook: by.Policy} // a word of a person is about proposals
+		for _, e := range lock.Entries {
+			if !slices.ContainsFunc(before, e.Equal) {
+				entries = append(entries, verify.LockedModule{Entry: e, Path: name, Tool: of.Tool, Moving: rules.Follows(of.Dir, e.Key)})
+			}
+		}
+	}
+	var source verify.ModuleSource = j.modules
+	if j.settings.Offline {
+		source = nil
+	}
+	findings := verify.JudgeModules(ctx, source, entries)
+	for n, f := range findings {
+		findings[n].Severity = verify.SeverityOf(by.Severities, f.Code, by.Strict)
+	}
+	findings, accepted := j.ask.judged.Baseline.Accept(findings)
+	if len(findings)+len(accepted)+len(problems) == 0 {
+		return p
+	}
+	if i < 0 {
+		i = len(p.report.Modules)
+		p.report.Modules = append(p.report.Modules, report.Module{Dir: of.Dir, Tool: of.Tool}.Named(j.names(l.tree)))
+	}
+	m := &p.report.Modules[i]
+	if of.ModuleLock == nil || !problem.AnyError(of.Problems) { // the root module has them already
+		m.Diagnostics = append(m.Diagnostics, problems...)
+	}
+	m.Findings = append(m.Findings, findings...)
+	m.Accepted = append(m.Accepted, accepted...)
+	return p
+}
+
+// entriesBefore are the entries that the base has in a lock file of modules, or had where
+// the change left the base. verify compares with nothing.
+func entriesBefore(ctx context.Context, j job, p planned, name string) ([]modulelock.Entry, error) {
+	var before []modulelock.Entry
+	for _, at := range []func(context.Context) (*Remote, error){p.extent.base, p.extent.fork} {
+		if j.ask.verb == verbs.Verify || at == nil {
+			continue
+		}
+		files, err := at(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if files == nil {
+			continue
+		}
+		src, err := fs.ReadFile(files.FS, name)
+		if err != nil {
+			continue // it has none
+		}
+		if lock, _ := modulelock.Parse(src, name); lock != nil {
+			before = append(before, lock.Entries...)
+		}
+	}
+	return before, nil
+}
