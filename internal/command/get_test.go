@@ -441,7 +441,8 @@ func TestGetStatus(t *testing.T) {
 	c.write(t, "local/main.tf", "module \"l\" {\n  source = \"./l\"\n}\n")
 	c.write(t, "local/l/main.tf", "")
 	c.write(t, "bare/main.tf", c.sources.Named(calls))
-	c.want(t, ExitOK, "", "get", "local", "--require")
+	c.write(t, "broken/main.tf", "module \"b\" {\n  source = \"./gone\"\n}\n")
+	c.want(t, ExitOK, "", "get", "local", "broken", "--require")
 	if _, err := os.Lstat(filepath.Join(c.dir, "local", ".terraform")); err == nil {
 		t.Error("something is installed for a root module without remote modules")
 	}
@@ -449,6 +450,10 @@ func TestGetStatus(t *testing.T) {
 		c.want(t, ExitOK, "bare: its modules are left to init, since there is no .modules.lock.hcl", args...)
 		c.want(t, ExitFinding, "bare: its modules are left to init", append(args, "--require")...)
 	}
+	c.write(t, "bare/bad.tf", "module \"b\" {\n  source = \"./gone\"\n}\n")
+	c.want(t, ExitOK, "bare: its modules are left to init", "get", "bare")
+	c.write(t, "bare/.modules.lock.hcl", "module {\n")
+	c.want(t, ExitFailed, "bare/.modules.lock.hcl:1", "get", "bare")
 	if err := os.Remove(filepath.Join(c.dir, ".terraform-version")); err != nil {
 		t.Fatal(err)
 	}

@@ -240,7 +240,7 @@ func (o Options) admitted(ctx context.Context, r gitRemote) (gitRemote, error) {
 	// A token is never sent unencrypted. A source with its own credentials keeps them.
 	_, hasPassword := u.User.Password()
 	taken := u.Scheme == "ssh" || u.Scheme == "https" && !hasPassword
-	if o.Token != nil && r.key == nil && taken {
+	if o.Token != nil && r.key == nil && taken && !o.Silent { // it may have to be asked for
 		var err error
 		r.token, err = o.Token(ctx, strings.ToLower(host))
 		if err != nil {
@@ -256,7 +256,7 @@ func (o Options) admitted(ctx context.Context, r gitRemote) (gitRemote, error) {
 		r.url = &over
 		return r, nil
 	}
-	if u.Scheme == "ssh" && r.key == nil && !o.own(host) {
+	if u.Scheme == "ssh" && r.key == nil && !o.Silent && !o.own(host) {
 		return gitRemote{}, unauthorized(u, "set module-token (RELOCK_MODULE_TOKEN), which is sent to its host over https",
 			"the git repository is asked for over ssh, and the keys of this machine are not used for %s here", host)
 	}

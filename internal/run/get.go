@@ -2,7 +2,10 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -17,6 +20,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // Getting says how Get treats root modules.
@@ -184,13 +188,14 @@ func newInstalling(t tree, names problem.Naming, m scan.RootModule) installing {
 
 // calls reports whether the root module calls a module that is elsewhere.
 func (r installing) calls() bool {
-	return len(r.unlocked)+len(r.unread)+len(r.wrong)+len(r.All().Fetched) > 0
+	return len(r.unlocked)+len(r.All().Fetched) > 0 || r.ModuleLock != nil && len(r.unread)+len(r.wrong) > 0
 }
 
 // left reports whether its modules are left to init: they are not locked.
 func (r installing) left() bool {
 	remote := len(r.unlocked) > 0 || slices.ContainsFunc(r.All().Fetched, func(f scan.Fetched) bool { return !onMachine(f.Call, r.Tool) })
-	return r.ModuleLock == nil && remote && len(r.Problems) == 0
+	_, err := os.Lstat(r.tree.path(path.Join(r.Dir, modulelock.Name)))
+	return remote && errors.Is(err, fs.ErrNotExist)
 }
 
 // elsewhere reports whether another program runs init in another directory.
@@ -236,11 +241,11 @@ func (g *getting) serve(ctx context.Context, r installing) {
 	switch {
 	case r.elsewhere():
 		g.say(r, "not installed, since "+elsewhere[r.Kind]+" runs init in another directory")
-	case len(r.wrong) > 0:
-		g.failed(r.wrong...)
 	case r.left():
 		g.say(r, "its modules are left to init, since there is no "+modulelock.Name)
 		g.got.Unlocked = g.got.Unlocked || g.given.Require
+	case len(r.wrong) > 0:
+		g.failed(r.wrong...)
 	case len(r.unlocked) > 0:
 		g.differs(r, problem.CodeUnlocked, modulelock.Name+" does not serve "+firstOf(calledBy(r.unlocked), mostNamed), "run relock lock "+report.ShellWord(r.shown()))
 	case len(r.unread) > 0:
@@ -357,7 +362,7 @@ func unreadOf(key string, err error) scan.Unread {
 // pointers warns of files that Git LFS keeps. It is an error if one is a configuration.
 func (g *getting) pointers(r installing, m modulesdir.Module) error {
 	for _, name := range m.Whole.Pointers {
-		if strings.HasSuffix(name, ".tf") || strings.HasSuffix(name, ".tofu") {
+		if slices.ContainsFunc(tfconfig.Extensions(), func(ext string) bool { return strings.HasSuffix(name, ext) }) {
 			return fmt.Errorf("%s is a pointer of Git LFS, and no configuration", path.Join(m.Key, name))
 		}
 	}
