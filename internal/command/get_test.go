@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -510,5 +511,48 @@ func TestGetIsEnoughForInit(t *testing.T) {
 			}
 			c.want(t, ExitOK, "the locked ones", append([]string{"get", ".", "--check"}, as...)...)
 		})
+	}
+}
+
+// TestGetSets names one of two sets of values that call other modules.
+func TestGetSets(t *testing.T) {
+	t.Parallel()
+	c := newCheckout(t, moduletest.NewSources(t, recordedModules), map[string]moduletest.CaseFile{
+		"main.tofu":          {Text: "variable \"tag\" {\n  type = string\n}\nmodule \"n\" {\n  source = \"git::file://@FIXTURES@/net.git?ref=${var.tag}\"\n}\n"},
+		".opentofu-version":  {Text: "1.12.6\n"},
+		".github/relock.yml": {Text: "version: 1\nmodule-vars:\n  - name: old\n    values: {tag: v1.0.0}\n  - name: new\n    values: {tag: v2.0.0}\n"},
+	})
+	c.want(t, ExitOK, "", "lock", ".", "--module-lock")
+	c.want(t, ExitUsage, "other modules are called in . with the sets old and new", "get", ".")
+	for set, ref := range map[string]string{"old": "v1.0.0", "new": "v2.0.0"} {
+		c.want(t, ExitOK, "1 module of 1 package written", "get", ".", "--set", set)
+		if _, manifest := modulesIn(t, c.modules(".")); !strings.Contains(manifest, "?ref="+ref) {
+			t.Errorf("with the set %s modules.json is %s, want %s in it", set, manifest, ref)
+		}
+		c.want(t, ExitOK, "the locked ones", "get", ".", "--set", set, "--check")
+	}
+	c.want(t, ExitUsage, "no set of values called other", "get", ".", "--set", "other")
+}
+
+// TestGetInterrupted ends get again and again: the directory is always one that get has made whole.
+func TestGetInterrupted(t *testing.T) {
+	t.Parallel()
+	c := lockedCheckout(t)
+	c.want(t, ExitOK, "written", "get", ".")
+	files, manifest := modulesIn(t, c.modules("."))
+	for i := range 20 {
+		writeOrFail(t, c.modules("net/main.tf"), "changed") // so that get writes
+		changed, _ := modulesIn(t, c.modules("."))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*time.Millisecond)
+		Main(ctx, Env{Args: []string{"get", "."}, Stdout: io.Discard, Stderr: io.Discard, WorkDir: c.dir, Home: c.dir, CacheDir: c.cache, GOOS: runtime.GOOS, Now: time.Now(), Getenv: func(name string) string { return c.env[name] }})
+		cancel()
+		now, list := modulesIn(t, c.modules("."))
+		if list != manifest || !maps.Equal(now, files) && !maps.Equal(now, changed) {
+			t.Fatalf("after %d ms the directory has %v", i, now)
+		}
+	}
+	c.want(t, ExitOK, "", "get", ".")
+	if left, err := os.ReadDir(filepath.Join(c.dir, ".terraform")); err != nil || len(left) != 1 {
+		t.Errorf("in .terraform there is %v, %v; want the modules alone", left, err)
 	}
 }
