@@ -82,7 +82,7 @@ func writeOne(f found, m *report.Module) {
 		}
 		return err == nil
 	}
-	providers, modules := f.sources()
+	providers, modules := sourcesOf(f)
 	m.Written = write(modulelock.Name, f.result.ModulesFile, modules, f.module.ModuleLock == nil) &&
 		write(lockfile.Name, f.result.File, providers, f.module.Lock == nil)
 }

@@ -16,4 +16,8 @@
 //
 // A lock file that a run did not look at is unknown, and not gone (unseen.go). Only
 // upgrade.Carrier decides what an open pull request loses.
+//
+// What is planned from modules that move is in one pull request with their lock file: the
+// plan of such a root module is not divided by group. It goes to the group of the first
+// provider that changes (share.go).
 package run

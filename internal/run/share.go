@@ -510,15 +510,15 @@ func lockFiles(f found) (files []pr.File) {
 			files = append(files, pr.File{Path: name, Mode: github.ModeOf(f.tree.FS(), name), Content: content, Old: old})
 		}
 	}
-	providers, modules := f.sources()
+	providers, modules := sourcesOf(f)
 	add(modulelock.Name, f.result.ModulesFile, modules)
 	add(lockfile.Name, f.result.File, providers)
 	return files
 }
 
-// sources are the present contents of the lock files of providers and of modules; nil for
+// sourcesOf are the present contents of the lock files of providers and of modules; nil for
 // one that is not there.
-func (f found) sources() (providers, modules []byte) {
+func sourcesOf(f found) (providers, modules []byte) {
 	if f.module.Lock != nil {
 		providers = f.module.Lock.Source
 	}
