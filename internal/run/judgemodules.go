@@ -72,7 +72,7 @@ func judgeModuleLock(ctx context.Context, j job, p planned, l lockList, name str
 	if j.settings.Offline {
 		source = nil
 	}
-	findings := verify.JudgeModules(ctx, source, entries)
+	findings := verify.JudgeModules(ctx, source, entries, j.settings.Jobs)
 	for n, f := range findings {
 		findings[n].Severity = verify.SeverityOf(by.Severities, f.Code, by.Strict)
 	}

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"sync"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/problem"
@@ -38,14 +40,18 @@ type LockedModule struct {
 
 // JudgeModules says which entries do not have what their packages are now, and for which
 // that could not be asked. A finding is about one entry. Their severity is not set. A nil
-// source answers nothing.
-func JudgeModules(ctx context.Context, src ModuleSource, entries []LockedModule) []problem.Problem {
+// source answers nothing. jobs bounds the questions that are open at once; 0 means a default.
+func JudgeModules(ctx context.Context, src ModuleSource, entries []LockedModule, jobs int) []problem.Problem {
 	errs := make([]error, len(entries))
-	var asking sync.WaitGroup
+	var asking errgroup.Group
+	asking.SetLimit(ask.Jobs(jobs))
 	for i, e := range entries {
-		asking.Go(func() { errs[i] = e.judge(ctx, src) })
+		asking.Go(func() error {
+			errs[i] = e.judge(ctx, src)
+			return nil
+		})
 	}
-	asking.Wait()
+	_ = asking.Wait()
 	var found []problem.Problem
 	for i, err := range errs {
 		if err != nil {
@@ -70,7 +76,8 @@ func (e LockedModule) finding(err error) problem.Problem {
 	case problem.CodeNoVersion:
 		f.Code, f.Message = problem.CodeModuleMoved, e.Key.String()+" is locked, and the registry has no such version: "+d.Message
 	default:
-		f.Message, f.Hint = fmt.Sprintf("%s could not be compared with %s: %s", e.Key, e.Hash, d.Message), d.Hint
+		f.Message = fmt.Sprintf("%s could not be compared with %s: %s", e.Key, e.Hash, d.Message)
+		f.Hint = d.Hint
 	}
 	return withHelp(f)
 }

@@ -97,7 +97,7 @@ func TestEntriesOfModulesAreJudged(t *testing.T) {
 			t.Parallel()
 			found := JudgeModules(t.Context(), tt.src, []LockedModule{{
 				Entry: tt.entry, Path: "live/.modules.lock.hcl", Tool: provider.Newest(provider.Terraform), Moving: tt.moving,
-			}})
+			}}, 0)
 			var got problem.Code
 			if len(found) > 0 {
 				got = found[0].Code
