@@ -32,7 +32,7 @@ var hintless = map[string]string{
 // hintDebt are the codes for which there is no world yet.
 var hintDebt = []string{
 	"cancelled", "cli-config", "clock", "file-changed", "left-out", "no-service",
-	"module-ambiguous", "module-foreign", "module-moved", "module-on-disk", "stack", "tampered-both",
+	"module-ambiguous", "module-foreign", "module-moved", "module-on-disk", "modules-differ", "stack", "tampered-both",
 	"unreadable", "unwritable",
 }
 

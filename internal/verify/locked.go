@@ -113,15 +113,15 @@ func (e LockedModule) judge(ctx context.Context, src ModuleSource) error {
 	switch {
 	case err != nil:
 		return err
+	case now.Hash == e.Hash: // another address with the same content is nothing
+		return nil
 	case now.Repository != e.Package:
 		return &problem.Error{Problem: problem.Problem{
 			Code: problem.CodeModuleMoved, Message: fmt.Sprintf("%s at %s is locked, and the registry names %s at %s now",
 				e.Hash, cmp.Or(moduleaddr.Shown(e.Package), "an archive"), now.Hash, cmp.Or(moduleaddr.Shown(now.Repository), "an archive")),
 		}}
-	case now.Hash != e.Hash:
-		return e.moved(now.Hash)
 	}
-	return nil
+	return e.moved(now.Hash)
 }
 
 // judgeGit judges the entry of a git source. What a tag or a commit names is the only right

@@ -87,9 +87,10 @@ func TestEntriesOfModulesAreJudged(t *testing.T) {
 		{"version", modulelock.Entry{Key: modulelock.Key{Address: registry, Version: "1.0.0"}, Package: git, Hash: "git:" + first}, vpc, false, ""},
 		{"other_commit_of_version", modulelock.Entry{Key: modulelock.Key{Address: registry, Version: "1.0.0"}, Package: git, Hash: "git:" + second}, vpc, false, problem.CodeModuleMoved},
 		{
-			"other_repository_of_version", modulelock.Entry{Key: modulelock.Key{Address: registry, Version: "1.0.0"}, Package: "git::https://example.org/net.git", Hash: "git:" + first},
+			"other_repository_of_version", modulelock.Entry{Key: modulelock.Key{Address: registry, Version: "1.0.0"}, Package: "git::https://example.org/net.git", Hash: "git:" + second},
 			vpc, false, problem.CodeModuleMoved,
 		},
+		{"other_repository_with_the_same_commit", modulelock.Entry{Key: modulelock.Key{Address: registry, Version: "1.0.0"}, Package: "git::https://example.org/net.git", Hash: "git:" + first}, vpc, false, ""},
 		{"no_such_version", entryAt(registry, "9.9.9", "h1:a"), packages{err: coded(problem.CodeNoVersion)}, false, problem.CodeModuleMoved},
 	}
 	for _, tt := range tests {
