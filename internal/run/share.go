@@ -177,7 +177,10 @@ func (p *proposer) carry(ctx context.Context, key string, part upgrade.Result) u
 // has moved since: a push to it would dismiss its approvals.
 func (p *proposer) holdBranches(ctx context.Context, key string) {
 	s, at := p.shares[key], p.proposing
-	if !slices.ContainsFunc(s.files, func(f pr.File) bool { return modulelock.Is(f.Path) }) {
+	follows := func(c modulelock.Change) bool { // the source may be a branch
+		return (c.Kind == modulelock.Moved || c.Kind == modulelock.Added) && c.Package == "" && strings.HasPrefix(c.Hash, "git:")
+	}
+	if !slices.ContainsFunc(s.changed, func(c pr.Changed) bool { return slices.ContainsFunc(c.Modules, follows) }) {
 		return
 	}
 	stands := s.stands()
