@@ -22,6 +22,7 @@ import (
 
 // hintless are the codes whose problems have no hint, and why.
 var hintless = map[string]string{
+	"module-on-disk":   "a person knows whether the module belongs into a repository",
 	"internal":         "it is none of the known problems: its message says what relock attempted",
 	"invalid-lock":     "the message names the line, and a person knows which entry is right",
 	"module-order":     "a note about init, which relock does not run",
@@ -31,8 +32,7 @@ var hintless = map[string]string{
 
 // hintDebt are the codes for which there is no world yet.
 var hintDebt = []string{
-	"cancelled", "cli-config", "clock", "file-changed", "left-out", "no-service",
-	"module-ambiguous", "module-foreign", "module-moved", "module-on-disk", "modules-differ", "stack", "tampered-both",
+	"cancelled", "clock", "file-changed", "left-out", "no-service", "stack", "tampered-both",
 	"unreadable", "unwritable",
 }
 

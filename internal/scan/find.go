@@ -532,7 +532,7 @@ func (o Options) Excludes(dir string) bool {
 }
 
 func (f *finder) locked(at tfconfig.Directory) bool {
-	return at.Has(lockfile.Name) && !f.copied(at)
+	return at.Has(lockfile.Name) && !f.copied(at) || at.Has(modulelock.Name)
 }
 
 // fresh returns the directories without a lock file that by every sign hold a root module.

@@ -254,3 +254,13 @@ func TestLoad_installed(t *testing.T) {
 		t.Errorf("installed:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// TestFind_moduleLock finds root modules that have a lock file of modules alone.
+func TestFind_moduleLock(t *testing.T) {
+	t.Parallel()
+	files := fstest.MapFS{"live/main.tf": {Data: []byte("output \"x\" {\n  value = 1\n}\n")}, "live/" + modulelock.Name: {}, "net/main.tf": {}}
+	roots, diags, err := Find(t.Context(), files, Options{})
+	if err != nil || len(diags) > 0 || len(roots) != 1 || roots[0].Dir != "live" || roots[0].ModuleLock == nil {
+		t.Errorf("found %v, %v, %v", roots, diags, err)
+	}
+}
