@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -140,10 +141,20 @@ func TestReliability(t *testing.T) {
 }
 
 // sameState compares cells without how many requests there were: a better way to ask is
-// no mistake. mostRequests bounds it.
+// no mistake. mostRequests bounds it. A second more or less is none either, since half a
+// second is rounded up or down.
 func sameState(a, b string) bool {
-	number := regexp.MustCompile("^(old|new) [0-9]+")
-	return number.ReplaceAllString(a, "$1") == number.ReplaceAllString(b, "$1")
+	number, took := regexp.MustCompile("^(old|new) [0-9]+"), regexp.MustCompile(", ([0-9]+) s$")
+	seconds := func(cell string) int {
+		n := 0
+		if m := took.FindStringSubmatch(cell); m != nil {
+			n, _ = strconv.Atoi(m[1]) // the expression allows digits alone
+		}
+		return n
+	}
+	state := func(cell string) string { return took.ReplaceAllString(number.ReplaceAllString(cell, "$1"), "") }
+	apart := seconds(a) - seconds(b)
+	return state(a) == state(b) && -1 <= apart && apart <= 1
 }
 
 // cell is what became of a run.
