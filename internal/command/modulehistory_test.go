@@ -1,6 +1,7 @@
 package command
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/json"
 	"flag"
@@ -65,6 +66,8 @@ type moduleHistory struct {
 	n      int               // of the last commit
 	first  string            // the first commit of net.git
 
+	archive []byte
+
 	mu       sync.Mutex
 	releases []string
 	down     bool // the server answers 503
@@ -79,13 +82,25 @@ func newModuleHistory(t *testing.T, random *rand.Rand) *moduleHistory {
 	h.releases = []string{"1.0.0", "1.1.0", "2.0.0"}
 	commits := []moduletest.Commit{{Files: contentOf(1), Tag: "r1.0.0"}, {Files: contentOf(2), Tag: "r1.1.0"}, {Files: contentOf(3), Tag: "r2.0.0"}}
 	commits[0].Annotated, commits[1].Annotated = "v1", "v2"
+	writeOrFail(t, filepath.Join(h.git, "plain", "main.tf"), contentOf(0)["main.tf"])
 	h.first = moduletest.Repository(t, filepath.Join(h.git, "net.git"), commits...)[0]
 	h.n = len(commits)
+	var archive bytes.Buffer
+	writer := zip.NewWriter(&archive)
+	if err := writer.AddFS(os.DirFS(h.git + "/plain")); err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h.archive = archive.Bytes()
 	moduletest.Repository(t, filepath.Join(h.git, "nest.git"), moduletest.Commit{Files: map[string]string{
 		"main.tf": called("net", "mods.example/acme/net/aws", ">= 1.1.0") + called("v2", h.source("?ref=v2"), ""),
 	}})
 	cli := filepath.Join(t.TempDir(), "cli.tfrc")
-	h.checkout = &checkout{dir: filepath.Join(t.TempDir(), "root"), cache: t.TempDir(), env: map[string]string{"TF_CLI_CONFIG_FILE": cli}}
+	h.checkout = &checkout{dir: filepath.Join(t.TempDir(), "root"), cache: t.TempDir(), env: map[string]string{
+		"TF_CLI_CONFIG_FILE": cli, "TF_REGISTRY_DISCOVERY_RETRY": "0",
+	}}
 	writeOrFail(t, cli, "host \"mods.example\" {\n  services = {\n    \"modules.v1\" = \""+h.server.URL+"/\"\n  }\n}\n")
 	h.write(t, ".terraform-version", "1.11.4\n")
 	h.calls["a"], h.calls["b"] = h.someCall("a"), h.someCall("b")
@@ -132,6 +147,8 @@ func (h *moduleHistory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case slices.Contains(h.releases, version):
 		w.Header().Set("X-Terraform-Get", h.source("?ref=r"+version))
 		w.WriteHeader(http.StatusNoContent)
+	case r.URL.Path == "/net.zip":
+		w.Write(h.archive)
 	default:
 		w.WriteHeader(http.StatusNotFound)
 	}
@@ -140,10 +157,16 @@ func (h *moduleHistory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // someCall is a random call.
 func (h *moduleHistory) someCall(name string) string {
 	constraint := h.any("", "~> 1.0", "1.0.0", ">= 1.1.0", "< 2.0.0", "2.0.0")
-	switch h.random.IntN(3) {
+	kind := h.random.IntN(5)
+	if name == "t" {
+		kind = 1 // a test file can call nothing else
+	}
+	switch kind {
 	case 0:
-		return called(name, "mods.example/acme/net/aws"+h.any("", "//sub"), constraint)
+		return called(name, h.server.URL+"/net.zip", "")
 	case 1:
+		return called(name, "mods.example/acme/net/aws"+h.any("", "//sub"), constraint)
+	case 2:
 		return called(name, "git::file://"+h.git+"/nest.git"+h.any("", "?ref=main"), "")
 	}
 	return called(name, h.source(h.any("", "?ref=main", "?ref=main&depth=1", "?ref=v1", "?ref=v2", "//sub?ref=v1", "?ref="+h.first)), "")
@@ -151,19 +174,24 @@ func (h *moduleHistory) someCall(name string) string {
 
 func (h *moduleHistory) any(of ...string) string { return of[h.random.IntN(len(of))] }
 
-// configure writes the configuration.
+// configure writes the configuration. The call t is that of a test file.
 func (h *moduleHistory) configure(t *testing.T) {
 	t.Helper()
-	text := ""
+	main, tests := "", ""
 	for _, name := range slices.Sorted(maps.Keys(h.calls)) {
-		text += h.calls[name]
+		if name != "t" {
+			main += h.calls[name]
+			continue
+		}
+		tests = "run \"t\" {\n" + strings.Replace(h.calls[name], "module \"t\"", "module", 1) + "}\n"
 	}
-	h.write(t, "main.tf", text)
+	h.write(t, "main.tf", main)
+	h.write(t, "tests/t.tftest.hcl", tests)
 }
 
 // edit adds, changes or removes a call, and returns what it did.
 func (h *moduleHistory) edit() string {
-	name := h.any("a", "b", "c", "d", "e")
+	name := h.any("a", "b", "c", "d", "t")
 	if h.calls[name] != "" && len(h.calls) > 1 && h.random.IntN(3) == 0 {
 		delete(h.calls, name)
 		return "remove " + name
@@ -236,7 +264,12 @@ func (h *moduleHistory) byHand(t *testing.T) string {
 	e := f.Entries[i]
 	f.Entries = slices.Delete(slices.Clone(f.Entries), i, i+1)
 	done := "remove the entry of " + e.String()
-	if h.random.IntN(2) == 0 {
+	switch {
+	case e.Version == "v1" || e.Version == "v2":
+		e.Hash = "git:" + h.first
+		f.Entries = append(f.Entries, e)
+		done = "write another commit for " + e.String()
+	case !strings.HasSuffix(e.Address, ".zip") && h.random.IntN(2) == 0:
 		e.Version = "stray" + e.Version
 		if strings.HasPrefix(e.Address, "mods.example/") {
 			e.Version = "0.0.1"
@@ -303,9 +336,8 @@ func (h *moduleHistory) step(t *testing.T) {
 	}
 	h.told = append(h.told, done)
 	before := h.file(t)
-	whole := h.locks(t, before)
-	if h.random.IntN(2) == 0 {
-		h.upgrades(t, whole)
+	if h.locks(t, before) && h.random.IntN(2) == 0 {
+		h.upgrades(t)
 	}
 }
 
@@ -366,11 +398,12 @@ func (h *moduleHistory) again(t *testing.T, status int, verb string) {
 // returns the files and the records.
 func (h *moduleHistory) installed(t *testing.T, f *modulelock.File) (map[string]string, string) {
 	t.Helper()
-	if status, said := h.run(t, "get", "."); status != ExitOK {
-		if h.down || h.gone {
-			return nil, "" // the cache of whole packages may lack one
-		}
-		t.Errorf("get ends with %d:\n%s", status, said)
+	status, said := h.run(t, "get", ".")
+	if status != ExitOK && (h.down || h.gone) {
+		return nil, "" // the cache of whole packages may lack one
+	}
+	if status != ExitOK {
+		t.Fatalf("get ends with %d:\n%s", status, said)
 	}
 	files, manifest := modulesIn(t, h.modules("."))
 	needed := map[modulelock.Key]bool{}
@@ -408,10 +441,18 @@ func recordsOf(t *testing.T, manifest string) []moduleRecord {
 }
 
 // upgrades runs upgrade twice, and compares what it selects with terraform.
-func (h *moduleHistory) upgrades(t *testing.T, whole bool) {
+func (h *moduleHistory) upgrades(t *testing.T) {
 	t.Helper()
 	before := h.file(t)
 	status, said := h.run(t, "upgrade", ".")
+	if status == ExitOK {
+		for _, e := range before.Entries {
+			_, stays := h.file(t).Entry(e.Key)
+			if h.down && strings.HasPrefix(e.Address, "mods.example/") || h.gone && stays && strings.HasSuffix(e.Address, "/net.git") && e.Version != h.first {
+				t.Errorf("upgrade does not say that it could not ask for %s:\n%s", e, said)
+			}
+		}
+	}
 	after := h.file(t)
 	h.told = append(h.told, fmt.Sprintf("upgrade ends with %d", status))
 	moved := map[string]bool{} // the sources of moved tags
@@ -421,8 +462,8 @@ func (h *moduleHistory) upgrades(t *testing.T, whole bool) {
 		if ok && now.Hash != e.Hash && e.Version != "" && e.Version != "main" {
 			t.Errorf("upgrade has moved %s from %s to %s", e, e.Hash, now.Hash)
 		}
-		if !ok && (h.down || h.gone) && !strings.HasPrefix(e.Address, "mods.example/") && whole && tag {
-			t.Errorf("upgrade removes %s of a source that is away:\n%s", e, said)
+		if !ok && status == ExitFailed {
+			t.Errorf("upgrade has not read all, and removes %s:\n%s", e, said)
 		}
 		commit := moduletest.Git(t, h.repository(), nil, "rev-parse", "main")
 		if tag {
@@ -454,11 +495,13 @@ func (h *moduleHistory) compare(t *testing.T, moved map[string]bool, files map[s
 		return
 	}
 	dir := t.TempDir()
-	text, err := os.ReadFile(filepath.Join(h.dir, "main.tf"))
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"main.tf", "tests/t.tftest.hcl"} {
+		text, err := os.ReadFile(filepath.Join(h.dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeOrFail(t, filepath.Join(dir, name), string(text))
 	}
-	writeOrFail(t, filepath.Join(dir, "main.tf"), string(text))
 	cmd := exec.Command(program, "init", "-upgrade", "-backend=false", "-input=false", "-no-color")
 	cmd.Dir = dir
 	cmd.Env = append(moduletest.Environ(t), "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE="+h.env["TF_CLI_CONFIG_FILE"])
@@ -479,5 +522,23 @@ func (h *moduleHistory) compare(t *testing.T, moved map[string]bool, files map[s
 		if files[name] != want[name] || want[name] == "" {
 			t.Errorf("%s is %s, terraform has %s", name, files[name], want[name])
 		}
+	}
+}
+
+// TestModuleOfTestsUnread says which module of a test file cannot be locked.
+func TestModuleOfTestsUnread(t *testing.T) {
+	t.Parallel()
+	h := newModuleHistory(t, rand.New(rand.NewPCG(1, 61)))
+	h.calls = map[string]string{"a": called("a", h.source("?ref=v1"), "")}
+	h.configure(t)
+	h.want(t, ExitOK, "", "lock", ".")
+	for says, test := range map[string]string{
+		"tests/t.tftest.hcl:3: ": called("t", "mods.example/acme/gone/aws", ""),
+		"a run can test only":    called("t", h.source("?ref=v1"), ""),
+	} {
+		h.calls["t"] = test
+		h.configure(t)
+		h.want(t, ExitFailed, says, "lock", ".")
+		h.want(t, ExitFailed, says, "check", "--lock", ".")
 	}
 }

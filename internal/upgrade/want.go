@@ -103,8 +103,15 @@ func want(m scan.RootModule, b behaviour) root {
 	r := root{kept: slices.Concat(m.Tree.Kept, m.Tests.Kept)}
 	r.modulesFile, r.lockedModules = lockModules(m)
 	untested := m.Tree.Requirements
-	if b.readsTests || m.Tool.Has(provider.TestFilesInLock) {
+	var ofTests []problem.Problem // what keeps modules of tests from being locked
+	switch {
+	case b.readsTests || m.Tool.Has(provider.TestFilesInLock):
 		m.Tree = m.All()
+	case m.ModuleLock != nil || r.modulesFile != nil:
+		ofTests = slices.Clone(m.Tests.Diagnostics)
+		for _, u := range m.Tests.Unread {
+			ofTests = append(ofTests, lacking(u, onConfiguration))
+		}
 	}
 	m.Tests = scan.ModuleTree{}
 	if b.settlesConflicts {
@@ -124,6 +131,7 @@ func want(m scan.RootModule, b behaviour) root {
 	r.diagnostics = append(r.diagnostics, removedBySets(r.module)...)
 	r = r.refuse(b)
 	r.undecided = problem.AnyError(r.diagnostics)
+	r.diagnostics = append(r.diagnostics, ofTests...)
 	for _, u := range m.Tree.Unread {
 		r = r.lacks(u, b)
 	}
