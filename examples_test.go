@@ -369,7 +369,7 @@ func TestGitLabExampleRuns(t *testing.T) {
 func TestExamplesCommitLockFilesOfBothKinds(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("there is no git")
+		t.Skip("git is not on PATH: this test runs the git commands of an example")
 	}
 	for _, example := range []string{"beside-renovate.yml", "gitlab-ci.yml"} {
 		line := regexp.MustCompile(`git add -- .*`).FindString(content(t, examplesDir+"/"+example))

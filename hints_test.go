@@ -295,7 +295,7 @@ func (h *hintTable) gone(ts *testscript.TestScript, neg bool, args []string) {
 	h.add(ts, args[0], at.solved(ts, again))
 }
 
-// reportedProblem is a problem as people or programs are told of it.
+// reportedProblem is a problem in the output of a run.
 type reportedProblem struct{ Code, Message, Hint string }
 
 // formatted are the commands that have --format json.

@@ -212,7 +212,7 @@ func placeKey(a moduleaddr.Address, pin scan.Pin) string {
 	return strings.Join([]string{label, a.Subdir, pin.Version, pin.Hash}, "\n")
 }
 
-// remembered is the module of a pinned call whose place an earlier run was told.
+// remembered is the module of a pinned call whose place servers have named in an earlier run.
 func (w wholes) remembered(ctx context.Context, a moduleaddr.Address, call scan.Call) (answer, bool) {
 	if w.stock.dir == "" || call.Pin.Hash == "" {
 		return answer{}, false
