@@ -41,7 +41,7 @@ func (a Address) Repository() string {
 	if hasQuery {
 		query = "?" + query
 	}
-	return pkg + "//" + a.Subdir + query
+	return strings.TrimRight(pkg, "/") + "//" + a.Subdir + query
 }
 
 // label is the address of a package without credentials and arguments.

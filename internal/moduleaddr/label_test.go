@@ -71,7 +71,7 @@ func TestRepository(t *testing.T) {
 func FuzzLabel(f *testing.F) {
 	for _, text := range []string{
 		"github.com/o/r//a/b?ref=1", "git::git@h:o/r", "git@h://o//r", "s3::https://s3.amazonaws.com/b/k//..", "https://u:p@h/a.zip//*?archive=zip",
-		"acme/net/aws//x", "https://h/a?x=https://u:p@h", "git::https://h/r///x?b&a=%", "https://h/a#x?y//z",
+		"acme/net/aws//x", "https://h/a?x=https://u:p@h", "git::https://h/r///x?b&a=%", "https://h/a#x?y//z", "git@0:////0",
 	} {
 		f.Add(text)
 	}
