@@ -263,9 +263,13 @@ func changedInCheckout(ctx context.Context, j job, t tree) (e extent, unknown st
 		var refused error
 		e, refused = sinceForkOnGitHub(ctx, j, t)
 		if refused != nil {
+			hint := problem.Of(err).Hint
+			if hint != "" && problem.Coded(refused, problem.CodeSettings) {
+				hint += "; or set GITHUB_REPOSITORY and GITHUB_TOKEN"
+			}
 			return e, "", &problem.Error{Problem: problem.Problem{
 				Code: problem.CodeUnreadable, Message: fmt.Sprintf("finding out what changed since %s: %v; GitHub does not say so either: %v", j.ask.change.Revision, err, refused),
-				Hint: "fetch the whole history, with fetch-depth: 0 for actions/checkout, or git fetch --unshallow; or set GITHUB_REPOSITORY and GITHUB_TOKEN",
+				Hint: hint,
 			}}
 		}
 	}

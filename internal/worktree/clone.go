@@ -105,12 +105,18 @@ func (c Clone) Unborn() bool {
 func (c Clone) At(revision string) (Revision, error) {
 	commit, err := c.resolve(revision)
 	if err != nil {
-		return Revision{}, &problem.Error{Problem: problem.Problem{
-			Code: problem.CodeUnreadable, Message: fmt.Sprintf("the repository has no revision %q: %v", revision, err),
-			Hint: "name a branch, a tag or a commit; a shallow clone may have to be deepened",
-		}}
+		return Revision{}, c.lacks("the repository has no revision %q: %v", revision, err)
 	}
 	return Revision{Commit: commit.Hash.String(), name: revision, commit: commit, stored: c.stored}, nil
+}
+
+// lacks is the error about a commit that is not in the clone.
+func (c Clone) lacks(format string, args ...any) *problem.Error {
+	p := problem.Problem{Code: problem.CodeUnreadable, Message: fmt.Sprintf(format, args...), Hint: "name a branch, as in origin/main, a tag or a commit"}
+	if ends, err := c.stored.Shallow(); err == nil && len(ends) > 0 {
+		p.Hint = "fetch the whole history, with fetch-depth: 0 for actions/checkout, or with `git fetch --unshallow origin '+refs/heads/*:refs/remotes/origin/*'`"
+	}
+	return &problem.Error{Problem: p}
 }
 
 // Fork is the commit where HEAD left a revision. It is an error if the clone does not hold
@@ -127,7 +133,7 @@ func (c Clone) Fork(revision string) (Revision, error) {
 	// A shallow clone ends where commits name parents that it lacks.
 	common, err := head.commit.MergeBase(from.commit)
 	if err != nil || len(common) == 0 {
-		return Revision{}, fmt.Errorf("the clone does not hold the commit at which HEAD left it")
+		return Revision{}, c.lacks("the clone does not hold the commit at which HEAD left %s", revision)
 	}
 	fork := Revision{Commit: common[0].Hash.String(), name: revision, commit: common[0], stored: c.stored}
 	_, baseErr := fork.commit.Tree()
