@@ -70,7 +70,7 @@ var hints = map[problem.Code]string{
 	problem.CodeBadChecksum:  "do not use the package; report this to the operator of the registry or mirror",
 	problem.CodeBadSignature: "do not use the package; report this to the provider's author or the registry's operator",
 	problem.CodeBadPackage:   "report this to the provider's author, and select another version until then",
-	problem.CodeUnreadable:   "check the permissions of the file",
+	problem.CodeUnreadable:   "look at what is at this path, and at its permissions",
 }
 
 // failed adds the attempt to the message of an error. It keeps the code and the hint.

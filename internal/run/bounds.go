@@ -179,6 +179,7 @@ func (b *bounds) ended(asking context.Context) []problem.Problem {
 	early := report.Interruption
 	if context.Cause(asking) == b.why {
 		early.Message = b.why.Error() + ", and what was not finished stays as it is"
+		early.Hint = "run again, with more time (--timeout): relock remembers the hashes of the packages that have arrived"
 	}
 	return []problem.Problem{early}
 }

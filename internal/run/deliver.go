@@ -97,7 +97,7 @@ func Unwritten(what, name string, err error) problem.Problem {
 	}
 	return problem.Problem{
 		Code: problem.CodeUnwritable, Message: fmt.Sprintf("the %s could not be written: %v", what, file.Cause(err)),
-		Place: problem.Place{Path: name}, Hint: "check the permissions of the directory: nothing was changed",
+		Place: problem.Place{Path: name}, Hint: "check the directory, its permissions and the space on its disk: nothing was changed",
 	}
 }
 

@@ -447,7 +447,8 @@ func (f *finder) walk(ctx context.Context, base tfconfig.Directory) ([]tfconfig.
 			case !e.IsDir() || e.Name() == gitDir:
 			case !utf8.ValidString(e.Name()): // package fs opens no such name
 				if !f.excluded(name) {
-					f.warn(problem.CodeUnreadable, name, "the directory was not searched: its name is not UTF-8", "rename it, or exclude it with the setting exclude")
+					f.warn(problem.CodeUnreadable, name, "the directory was not searched: its name is not UTF-8",
+						"rename it, or leave it out of runs: `exclude: [\""+strings.ToValidUTF8(name, "*")+"\"]`")
 				}
 			case f.opts.Enters(name) && f.ignored(name) == "":
 				dirs = append(dirs, tfconfig.Directory{Tree: f.tree, Path: name})
