@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -30,18 +31,13 @@ var hintless = map[string]string{
 	"registry-warning": "relock repeats what a registry says",
 }
 
-// hintDebt are the codes for which there is no world yet.
-var hintDebt = []string{
-	"cancelled", "clock", "file-changed", "left-out", "no-service", "stack", "tampered-both",
-	"unreadable", "unwritable",
-}
-
 // TestEveryHintHelps types what relock says is to be done next, and looks whether that
 // helps. The worlds of testdata/hints are scripts, with these commands beside those of
 // TestScript:
 //
 //	problem CODE REGEXP ARGUMENT…
-//	                   run relock, which must report such a problem, with a hint
+//	                   run relock, which must report such a problem, with a hint. With a
+//	                   hold, relock is interrupted where it waits
 //	follow [N]… [NAME=TEXT]… [-- COMMAND…]
 //	                   do what the hint says, and run relock as before: the problem must be
 //	                   gone, and no other may be in its place. N are the parts of the hint to
@@ -82,14 +78,8 @@ func TestEveryHintHelps(t *testing.T) {
 		}
 	}
 	for code := range codes {
-		reasons := 0
-		for _, has := range []bool{tried.has(code), hintless[code] != "", slices.Contains(hintDebt, code)} {
-			if has {
-				reasons++
-			}
-		}
-		if reasons != 1 {
-			t.Errorf("the code %s must have a world in testdata/hints, or a reason to have no hint, or be in the list of debt: it has %d of these", code, reasons)
+		if tried.has(code) == (hintless[code] != "") {
+			t.Errorf("the code %s must have a world in testdata/hints or a reason to have no hint, and not both", code)
 		}
 	}
 	const name = "testdata/hints.md"
@@ -362,12 +352,23 @@ func collectProblems(document any, all []reportedProblem) []reportedProblem {
 	return all
 }
 
-// runInside runs relock in this process.
+// runInside runs relock in this process, and interrupts it once it waits for what is held.
 func runInside(ts *testscript.TestScript, args []string) (stdout, stderr string, status int) {
 	var out, errs bytes.Buffer
 	env := here(ts, args)
 	env.Stdout, env.Stderr = &out, &errs
-	status = command.Main(sceneOf(ts).test.Context(), env)
+	ctx, cancel := context.WithCancel(sceneOf(ts).test.Context())
+	defer cancel()
+	if at := sceneOf(ts); at.waits != nil {
+		waits, release := at.waits, at.release
+		at.waits = nil
+		go func() {
+			<-waits
+			cancel()
+			release()
+		}()
+	}
+	status = command.Main(ctx, env)
 	return out.String(), errs.String(), status
 }
 
