@@ -30,7 +30,8 @@ type baseLocks struct {
 	contents map[string][]byte
 	fork     map[string][]byte // those of the commit where the change left the base
 	known    lockfile.Known
-	files    fs.FS // the base's; nil if they were not read
+	files    fs.FS             // the base's; nil if they were not read
+	by       settings.Settings // that judge
 }
 
 // same reports whether the base has a lock file with the same content at a path, or had it
@@ -73,7 +74,7 @@ func (b baseLocks) has(d problem.Problem, f found) bool {
 
 // locks reports whether the base locks the module of a finding as the change does.
 func (b baseLocks) locks(d problem.Problem, f found) bool {
-	if b.files == nil || f.module.ModuleLock == nil {
+	if b.files == nil || f.module.ModuleLock == nil || excludes(b.by, f.module.Dir) {
 		return false
 	}
 	name := path.Join(f.module.Dir, modulelock.Name)
@@ -193,7 +194,7 @@ func readLocks(ctx context.Context, s inventory) (b baseLocks, err error) {
 	if err != nil {
 		return b, err
 	}
-	b.files = files.FS
+	b.files, b.by = files.FS, by
 	b.contents, err = judgedLocks(files.FS, by)
 	b.known = lockfile.Known{}
 	for name, content := range b.contents {
@@ -217,8 +218,7 @@ func readLocks(ctx context.Context, s inventory) (b baseLocks, err error) {
 // base exclude.
 func judgedLocks(files fs.FS, by settings.Settings) (map[string][]byte, error) {
 	contents, err := lockfile.Contents(files)
-	opts := scan.Options{Exclude: by.Exclude}
-	maps.DeleteFunc(contents, func(name string, _ []byte) bool { return opts.Excludes(path.Dir(name)) })
+	maps.DeleteFunc(contents, func(name string, _ []byte) bool { return excludes(by, path.Dir(name)) })
 	return contents, err
 }
 

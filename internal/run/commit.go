@@ -193,7 +193,7 @@ func (c committed) submodules() (names []string) {
 
 // locks are the paths of the lock files, sorted.
 func (c committed) locks() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.types)), func(name string) bool { return c.types[name].IsDir() || !lockfile.Resembles(name) })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.types)), func(name string) bool { return c.types[name].IsDir() || !locksAnything(name) })
 }
 
 // absent reports whether a directory is known to be in the commit and not on disk.
@@ -239,7 +239,7 @@ func (c *committed) readHead(t tree) error {
 		if c.reads(name, typ) {
 			c.types[name] = typ
 		}
-		if typ == fs.ModeSymlink && lockfile.Is(name) {
+		if typ == fs.ModeSymlink && locksAnything(name) {
 			target, err := head.Link(name)
 			if err != nil {
 				target = "" // a partial clone lacks the content

@@ -46,8 +46,8 @@ type inventory struct {
 	// inForce reads the settings that judge lock files.
 	inForce func() (settings.Settings, error)
 	found   []found
-	// moduleLocks are the lock files of modules of each tree, if lock files are judged.
-	moduleLocks []lockList
+	// moduleLocks are the lock files of modules that are judged entry by entry.
+	moduleLocks []judgedFile
 	lost        map[string]problem.Problem // named directories that do not exist, by shown name
 	unlocked    []string                   // directories of root modules without a lock file
 	passedOver  []string                   // directories with configuration that are no root modules
@@ -93,13 +93,10 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		if err != nil {
 			return s, fmt.Errorf("scanning %s: %w", t.name(), err)
 		}
-		locks := listLocks(t, c, lockfile.Resembles)
-		if j.ask.judges() {
-			s.moduleLocks = append(s.moduleLocks, listLocks(t, c, modulelock.Resembles))
-		}
+		locks := listLocks(t, c)
 		shared := locks.shared()
 		for i, m := range modules {
-			modules[i].Shared = shared[path.Join(m.Dir, lockfile.Name)]
+			modules[i].Shared = shared[path.Join(m.Dir, lockfile.Name)] || shared[path.Join(m.Dir, modulelock.Name)]
 		}
 		s.addIgnored(j, t, opts, modules)
 		s.unseen.setDirs(t, modules)
@@ -114,6 +111,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		}
 		diagnostics = leaveOutMissing(j, &s, t, c, misses(j, &s, t, s.extent.differs.withoutUntouched(diagnostics)))
 		s = withLocks(j, s, locks, first, left)
+		leaveOutShared(j, &s, t, shared)
 		if len(s.alone) > 0 { // there must be a root module
 			diagnostics = slices.DeleteFunc(diagnostics, func(d problem.Problem) bool {
 				return d.Code == problem.CodeNotRootModule && d.Severity == problem.SeverityWarning
@@ -121,7 +119,6 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		}
 		s.addNotices(diagnostics, j.names(t))
 	}
-	leaveOutShared(j, &s)
 	if j.env.Found != nil {
 		j.env.Found(len(s.all()))
 	}
@@ -296,15 +293,19 @@ func variables(environ []string) map[string]string {
 
 // leaveOutShared removes root modules whose lock files are shared by links from an inventory
 // before a verb that writes, and notes that the run did not look at them. If one cannot be
-// read, that is still an error.
-func leaveOutShared(j job, s *inventory) {
+// read, that is still an error. shared are such lock files of a tree.
+func leaveOutShared(j job, s *inventory, t tree, shared map[string]bool) {
 	if j.ask.to == nil {
 		return
 	}
 	s.found = slices.DeleteFunc(s.found, func(f found) bool {
-		spared := f.module.Shared && f.module.Lock != nil
+		name := path.Join(f.module.Dir, lockfile.Name)
+		if f.module.Lock == nil || !shared[name] {
+			name = path.Join(f.module.Dir, modulelock.Name)
+		}
+		spared := f.tree.root == t.root && shared[name] && (f.module.Lock != nil || f.module.ModuleLock != nil)
 		if spared {
-			s.unseen.add(behindLink, j.names(f.tree).Of, path.Join(f.module.Dir, lockfile.Name))
+			s.unseen.add(behindLink, j.names(t).Of, name)
 		}
 		return spared
 	})

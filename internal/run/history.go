@@ -57,7 +57,7 @@ func locksIn(t tree) (map[string][]byte, error) {
 	if err := c.readHead(t); err != nil {
 		return nil, err
 	}
-	l, locks := listLocks(t, c, locksAnything), map[string][]byte{}
+	l, locks := listLocks(t, c), map[string][]byte{}
 	for _, name := range l.names() {
 		info, err := os.Lstat(t.path(name))
 		if err != nil || !info.Mode().IsRegular() || inToolDir(name) {

@@ -12,34 +12,38 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
+	"github.com/relock-dev/relock/internal/worktree"
 )
+
+// judgedFile is a lock file of modules that is judged: its bytes as they were found by its
+// name, whatever the configuration beside it says.
+type judgedFile struct {
+	tree    tree
+	name    string
+	content []byte
+	err     error // of reading it
+}
 
 // judgeModules adds the findings about entries of lock files of modules: in verify about all
 // of them, and in a check of a change about those that the change has added or changed. A
-// check of no change has the plan for them. Lock files are found by their names, whatever
-// the configuration beside them says.
+// check of no change has the plan for those of root modules, and judges all others.
 func judgeModules(ctx context.Context, j job, p planned) planned {
-	changes := j.ask.verb == verbs.Check && (j.ask.change != nil || p.extent.base != nil)
-	if j.ask.verb != verbs.Verify && !changes {
+	if len(p.moduleLocks) == 0 {
 		return p
 	}
 	defer j.clock.stage(stageVerify)()
-	left := leftOut(j, p.inForce)
 	for _, l := range p.moduleLocks {
-		for _, name := range l.names() {
-			if !left(path.Dir(name)) && (!changes || mayAdd(p.extent, l, name)) {
-				p = judgeModuleLock(ctx, j, p, l, name)
-			}
-		}
+		p = judgeModuleLock(ctx, j, p, l)
 	}
 	return p
 }
 
 // judgeModuleLock adds the findings about a lock file of modules.
-func judgeModuleLock(ctx context.Context, j job, p planned, l lockList, name string) planned {
-	all := p.all()
+func judgeModuleLock(ctx context.Context, j job, p planned, l judgedFile) planned {
+	all, name := p.all(), l.name
 	i := slices.IndexFunc(all, func(f found) bool { return f.tree.root == l.tree.root && f.module.Dir == path.Dir(name) })
 	var of scan.RootModule
 	if i >= 0 {
@@ -50,12 +54,12 @@ func judgeModuleLock(ctx context.Context, j job, p planned, l lockList, name str
 	var lock *modulelock.File
 	var problems []problem.Problem
 	var before []modulelock.Entry
-	content, err := l.read(name)
-	if err == nil {
-		lock, problems = modulelock.Parse(content, name)
-		before, err = entriesBefore(ctx, j, p, name)
-	}
 	by, unread := p.inForce() // in error, nothing is less severe
+	err := l.err
+	if err == nil {
+		lock, problems = modulelock.Parse(l.content, name)
+		before, err = entriesBefore(ctx, j, p, by, name)
+	}
 	if err != nil || unread != nil {
 		problems = append(problems, about("the entries of "+name+" are not judged", problem.SeverityError, cmp.Or(err, unread)))
 	}
@@ -76,6 +80,9 @@ func judgeModuleLock(ctx context.Context, j job, p planned, l lockList, name str
 	for n, f := range findings {
 		findings[n].Severity = verify.SeverityOf(by.Severities, f.Code, by.Strict)
 	}
+	if j.ask.verb == verbs.Check && j.ask.change != nil && worktree.Within(name, toolCaches) {
+		findings = append(findings, lockInToolCache(name))
+	}
 	findings, accepted := j.ask.judged.Baseline.Accept(findings)
 	if len(findings)+len(accepted)+len(problems) == 0 {
 		return p
@@ -94,8 +101,12 @@ func judgeModuleLock(ctx context.Context, j job, p planned, l lockList, name str
 }
 
 // entriesBefore are the entries that the base has in a lock file of modules, or had where
-// the change left the base. verify compares with nothing.
-func entriesBefore(ctx context.Context, j job, p planned, name string) ([]modulelock.Entry, error) {
+// the change left the base. verify compares with nothing. A file that the base excludes has
+// none, as in baseLocks.
+func entriesBefore(ctx context.Context, j job, p planned, by settings.Settings, name string) ([]modulelock.Entry, error) {
+	if excludes(by, path.Dir(name)) {
+		return nil, nil
+	}
 	var before []modulelock.Entry
 	for _, at := range []func(context.Context) (*Remote, error){p.extent.base, p.extent.fork} {
 		if j.ask.verb == verbs.Verify || at == nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
@@ -41,7 +42,6 @@ var toolCaches = []string{".terraform", ".terragrunt-cache"}
 type lockList struct {
 	tree   tree
 	commit committed
-	is     func(name string) bool // by its name, a file is one of the list
 	types  map[string]fs.FileMode // by name: regular files and links
 	// unlisted are directories that could not be listed. They end in a slash.
 	unlisted []string
@@ -53,12 +53,12 @@ type lockList struct {
 	rest func() (fs.FS, error)
 }
 
-// listLocks lists the lock files of a tree, of a kind that is known by its name. c is what is
+// listLocks lists the lock files of a tree, those of providers and of modules. c is what is
 // known of HEAD.
-func listLocks(t tree, c committed, is func(name string) bool) lockList {
-	l := lockList{tree: t, commit: c, is: is, types: map[string]fs.FileMode{}, absent: map[string]bool{}, submodules: c.submodules()}
+func listLocks(t tree, c committed) lockList {
+	l := lockList{tree: t, commit: c, types: map[string]fs.FileMode{}, absent: map[string]bool{}, submodules: c.submodules()}
 	for name, typ := range c.types {
-		if !typ.IsDir() && is(name) {
+		if !typ.IsDir() && locksAnything(name) {
 			l.types[name] = typ
 		}
 	}
@@ -78,7 +78,7 @@ func listLocks(t tree, c committed, is func(name string) bool) lockList {
 		if err != nil {
 			return nil, err
 		}
-		return head.Tree(func(name string) bool { return l.absent[name] && is(name) })
+		return head.Tree(func(name string) bool { return l.absent[name] && locksAnything(name) })
 	})
 	return l
 }
@@ -119,7 +119,7 @@ func (l *lockList) walk(start string) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}
-		case l.is(name) && (d.Type().IsRegular() || d.Type() == fs.ModeSymlink):
+		case locksAnything(name) && (d.Type().IsRegular() || d.Type() == fs.ModeSymlink):
 			l.types[name] = d.Type()
 		}
 		return nil
@@ -150,7 +150,7 @@ func (l *lockList) skips() func(name string, isDir bool) bool {
 		switch {
 		case isDir && (base == ".git" || slices.Contains(toolCaches, base) || base == "node_modules" && l.commit.types[name].IsDir()):
 			return true
-		case l.tree.loose || !isDir && !l.is(name):
+		case l.tree.loose || !isDir && !locksAnything(name):
 			return false
 		}
 		if isDir {
@@ -245,6 +245,9 @@ func withLocks(j job, s inventory, l lockList, first int, left func(dir string) 
 		} else if problem.AnyError(m.Problems) {
 			read[path.Join(m.Dir, lockfile.Name)] = i
 		}
+		if m := s.found[i].module; m.ModuleLock != nil || problem.AnyError(m.Problems) {
+			read[path.Join(m.Dir, modulelock.Name)] = i
+		}
 	}
 	for _, dir := range l.unlisted {
 		switch {
@@ -267,11 +270,43 @@ func withLocks(j job, s inventory, l lockList, first int, left func(dir string) 
 			if s.extent.touched == nil && isHidden(j.scan.Enters, path.Dir(name)) {
 				s.unseen.add(inHiddenDir, show, name)
 			}
+		case modulelock.Resembles(name):
+			s = withJudgedModules(j, s, l, name, isRead)
 		default:
 			s = withJudged(j, s, l, name, i, isRead)
 		}
 	}
 	return s
+}
+
+// withJudgedModules adds a lock file of modules that is judged entry by entry. In a check
+// of no change, the plan judges the one of a root module.
+func withJudgedModules(j job, s inventory, l lockList, name string, isRead bool) inventory {
+	ofChange := j.ask.change != nil || s.extent.base != nil
+	if j.ask.verb == verbs.Check && (!mayAdd(s.extent, l, name) || isRead && !ofChange) {
+		return s
+	}
+	content, err := l.read(name)
+	if !l.missed(j, &s, name, err) {
+		s.moduleLocks = append(s.moduleLocks, judgedFile{l.tree, name, content, err})
+	}
+	return s
+}
+
+// missed notes that a checkout lacks a lock file that is judged. It returns true if the
+// clone lacks the content, too, as a partial one does.
+func (l lockList) missed(j job, s *inventory, name string, unread error) bool {
+	if !slices.Contains(l.commit.missing, name) || s.extent.differs != nil {
+		return false
+	}
+	lacking := unread != nil && l.absent[name]
+	switch {
+	case lacking:
+		s.unseen.add(notInCheckout, j.names(l.tree).Of, name)
+	case j.ask.verb == verbs.Check:
+		s.unseen.add(onlyHashes, j.names(l.tree).Of, name)
+	}
+	return lacking
 }
 
 // isHidden reports whether a search does not enter a directory, or one above it.
@@ -300,19 +335,14 @@ func withJudged(j job, s inventory, l lockList, name string, i int, isRead bool)
 		s.found[i].added = added
 		return s
 	}
-	lacking := err != nil && l.absent[name] // in a partial clone
-	switch named := slices.Contains(l.commit.missing, name) && s.extent.differs == nil; {
-	case named && lacking:
-		s.unseen.add(notInCheckout, j.names(l.tree).Of, name)
+	if l.missed(j, &s, name, err) {
 		return s
-	case named && j.ask.verb == verbs.Check:
-		s.unseen.add(onlyHashes, j.names(l.tree).Of, name)
 	}
 	m := scan.Alone(name, content, err, j.scan)
 	if isRead && lock == nil && m.Lock == nil { // the root module has the error
 		return s
 	}
-	if lacking {
+	if err != nil && l.absent[name] {
 		m.Tree.Diagnostics[0].Hint = scan.CheckOut(path.Dir(name))
 	}
 	if j.ask.pull == nil || s.extent.touched(m) {
@@ -345,6 +375,11 @@ func leftOut(j job, inForce func() (settings.Settings, error)) func(dir string) 
 			return j.scan.Excludes(dir)
 		}
 		by, _ := inForce() // in error, nothing is excluded
-		return scan.Options{Exclude: by.Exclude}.Excludes(dir)
+		return excludes(by, dir)
 	}
+}
+
+// excludes reports whether settings exclude a directory.
+func excludes(by settings.Settings, dir string) bool {
+	return scan.Options{Exclude: by.Exclude}.Excludes(dir)
 }

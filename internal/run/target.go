@@ -8,7 +8,6 @@ import (
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
-	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/terragrunt"
 	"github.com/relock-dev/relock/internal/worktree"
@@ -100,7 +99,7 @@ func (r *Remote) part(report []problem.Problem) *Remote {
 	}
 	return &Remote{Commit: r.Commit, here: r.here, FS: whole.Part(func(name string) bool {
 		info, err := whole.Lstat(name)
-		return lockfile.Is(name) || named[name] || err == nil && info.Mode().Type() == fs.ModeSymlink
+		return locksAnything(name) || named[name] || err == nil && info.Mode().Type() == fs.ModeSymlink
 	})}
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
@@ -246,7 +245,7 @@ func changedOnGitHub(ctx context.Context, j job, t tree) (e extent, unknown stri
 const manyFiles = "GitHub does not list so many files"
 
 // relevant are the files of a working tree that matter to a run.
-var relevant = worktree.Filter{Reads: reads, Notices: scan.Notices, Unlisted: toolDirs, Kept: lockfile.Resembles}
+var relevant = worktree.Filter{Reads: reads, Notices: scan.Notices, Unlisted: toolDirs, Kept: locksAnything}
 
 // errUnborn is why the changes since a revision are unknown.
 var errUnborn = errors.New("the repository has no commit yet")

@@ -13,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/worktree"
 )
@@ -245,19 +246,19 @@ func (t tree) covers(dir string) bool {
 	})
 }
 
-// locked are the directories of a repository with a lock file, sorted. enters reports
-// whether to look in a directory.
-func (t tree) locked(enters func(dir string) bool) (dirs []string) {
+// locked are the lock files of a repository, sorted. enters reports whether to look in a
+// directory.
+func (t tree) locked(enters func(dir string) bool) (names []string) {
 	if t.loose {
 		return nil
 	}
-	for name := range listLocks(t, committed{}, lockfile.Resembles).types {
-		if dir := path.Dir(name); lockfile.Is(name) && !isHidden(enters, dir) {
-			dirs = append(dirs, dir)
+	for name := range listLocks(t, committed{}).types {
+		if (lockfile.Is(name) || modulelock.Is(name)) && !isHidden(enters, path.Dir(name)) {
+			names = append(names, name)
 		}
 	}
-	slices.Sort(dirs)
-	return dirs
+	slices.Sort(names)
+	return names
 }
 
 // wildcards make a name a pattern.
@@ -319,7 +320,7 @@ func dirsMatching(dir string, below func(dir string) fs.FS) (found []string, err
 		case err != nil: // an unreadable directory matches nothing
 		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
 			return fs.SkipDir
-		case d.Name() == lockfile.Name && d.Type().IsRegular() && globs.InAny(patterns, dir):
+		case (lockfile.Is(name) || modulelock.Is(name)) && d.Type().IsRegular() && globs.InAny(patterns, dir) && !slices.Contains(found, path.Join(above, dir)):
 			found = append(found, path.Join(above, dir))
 		}
 		return nil

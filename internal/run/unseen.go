@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/collect"
-	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -102,15 +101,14 @@ func (u *unseenLocks) setDirs(t tree, roots []scan.RootModule) {
 	}
 }
 
-// causeOf returns why the run did not look at the lock file of a directory.
+// causeOf returns why the run did not look at a lock file of a directory.
 func (u *unseenLocks) causeOf(dir string) (cause unseenCause, missing bool) {
 	if !covers(u.dirs, dir) {
 		return notAsked, true
 	}
-	name := path.Join(dir, lockfile.Name)
 	for _, m := range u.missed {
-		below := strings.HasSuffix(m.name, "/") && (m.name == "./" || strings.HasPrefix(name, m.name))
-		if (m.name == name || below) && (!missing || m.cause < cause) {
+		below := strings.HasSuffix(m.name, "/") && (m.name == "./" || strings.HasPrefix(dir+"/", m.name))
+		if (path.Dir(m.name) == dir && !strings.HasSuffix(m.name, "/") || below) && (!missing || m.cause < cause) {
 			cause, missing = m.cause, true
 		}
 	}
@@ -129,9 +127,9 @@ func (u *unseenLocks) addLeftOut(t tree, show func(string) string) {
 		return
 	}
 	enters := func(dir string) bool { return u.selection.Enters(dir) || u.own.Enters(dir) }
-	for _, dir := range t.locked(enters) {
-		if cause, missing := u.causeOf(dir); missing && !cause.wantedByBase() {
-			u.add(cause, show, path.Join(dir, lockfile.Name))
+	for _, name := range t.locked(enters) {
+		if cause, missing := u.causeOf(path.Dir(name)); missing && !cause.wantedByBase() {
+			u.add(cause, show, name)
 		}
 	}
 }

@@ -54,8 +54,8 @@ type Root struct {
 
 	// Alone says that only the lock file was read.
 	Alone bool
-	// Shared says that the lock file is a link, or the target of one. It may have entries
-	// that other root modules require. Find leaves it false.
+	// Shared says that the lock file, or that of modules, is a link or the target of one. It
+	// may have entries that other root modules require. Find leaves it false.
 	Shared bool
 	// Named says that a person named the directory. If it has no lock file, one is wanted.
 	Named bool

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/tfconfig"
 	"github.com/relock-dev/relock/internal/versionfile"
 )
@@ -16,7 +17,7 @@ import (
 func Reads(name string) bool {
 	base := path.Base(name)
 	switch {
-	case base == cdkProject, base == ".gitmodules", lockfile.Resembles(name):
+	case base == cdkProject, base == ".gitmodules", lockfile.Resembles(name), modulelock.Resembles(name):
 		return true
 	case strings.HasSuffix(base, ".hcl"), strings.HasSuffix(base, ".hcl.json"):
 		return true // lock files, and configuration of other programs, which may read each other

@@ -11,8 +11,8 @@ import (
 )
 
 // modulesAfter are the entries of the lock file of modules that the module tree needs, and
-// whether the root module has such a file or gets one. If parts of the tree are unknown,
-// the entries that were there stay: what was not seen may need them.
+// whether the root module has such a file or gets one. If parts of the tree are unknown, or
+// the file is shared, the entries that were there stay: what was not seen may need them.
 func modulesAfter(m scan.RootModule) (entries []modulelock.Entry, locks bool) {
 	needed := map[modulelock.Key]modulelock.Entry{}
 	for _, f := range slices.Concat(m.Tree.Fetched, m.Tests.Fetched) {
@@ -23,7 +23,7 @@ func modulesAfter(m scan.RootModule) (entries []modulelock.Entry, locks bool) {
 	if m.ModuleLock == nil {
 		return sortedEntries(needed), len(needed) > 0
 	}
-	if len(m.Tree.Unread)+len(m.Tests.Unread) > 0 || problem.AnyError(m.Tree.Diagnostics) || problem.AnyError(m.Tests.Diagnostics) {
+	if m.Shared || len(m.Tree.Unread)+len(m.Tests.Unread) > 0 || problem.AnyError(m.Tree.Diagnostics) || problem.AnyError(m.Tests.Diagnostics) {
 		for _, old := range m.ModuleLock.Entries {
 			if _, again := needed[old.Key]; !again {
 				needed[old.Key] = old
