@@ -15,6 +15,8 @@ import (
 
 	"github.com/relock-dev/relock/internal/command"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/module/moduletest"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -110,17 +112,18 @@ var hostileActs = map[string]func(dir string) map[string]string{
 var hostileDirs = []string{"live", "envs/prod", "new", ".hidden/new", "modules/.terraform/modules/x", "examples/a", "node_modules/b"}
 
 // TestNothingHidesAFinding holds that what a change does to any other file takes no finding
-// away: of a hash that belongs to nothing, and of a version that the base refuses. It plays
-// each act against each way in which a change is judged: with one world, by one verb for the
-// hash and by the other one for the version.
+// away: of a hash that belongs to nothing, of a version that the base refuses, and of a module
+// that is not what its tag names. It plays each act against each way in which a change is
+// judged: with one world, by one verb for the version and by the other one for the others.
 func TestNothingHidesAFinding(t *testing.T) {
 	t.Parallel()
 	seed := *hiddenSeed
 	w := newHostileWorld(t)
 	for i, act := range slices.Sorted(maps.Keys(hostileActs)) {
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
-		for n, bad := range []struct{ name, lock, want string }{
-			{"forged", w.forged, "h1:pGSUz"}, {"refused", w.refused, "3.2.5 is not allowed"},
+		for n, bad := range []struct{ name, file, lock, want string }{
+			{"forged", lockfile.Name, w.forged, "h1:pGSUz"}, {"refused", lockfile.Name, w.refused, "3.2.5 is not allowed"},
+			{"moved", modulelock.Name, w.moved, "git:" + strings.Repeat("1", 40) + " is locked, and it is git:"},
 		} {
 			dir := hostileDirs[random.IntN(len(hostileDirs))]
 			files := hostileActs[act](dir)
@@ -130,7 +133,7 @@ func TestNothingHidesAFinding(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s/%s/%s", act, bad.name, strings.ReplaceAll(dir, "/", "_")), func(t *testing.T) {
 				t.Parallel()
-				w.play(t, fmt.Sprintf("topic-%d-%s", i, bad.name), dir, bad.lock, bad.want, files, verbs)
+				w.play(t, fmt.Sprintf("topic-%d-%s", i, bad.name), dir, bad.file, bad.lock, bad.want, files, verbs)
 			})
 		}
 	}
@@ -141,6 +144,7 @@ type hostileRepository struct {
 	hub                    *sandbox.GitHub
 	dir                    string
 	right, forged, refused string
+	moved                  string // a lock file of modules
 	base                   string // the commit
 }
 
@@ -148,7 +152,11 @@ func newHostileWorld(t *testing.T) *hostileRepository {
 	t.Helper()
 	w := &hostileRepository{box: startWorld(t, hostileWorld), dir: t.TempDir()}
 	w.hub = w.box.GitHub()
-	write(t, filepath.Join(w.dir, "terraformrc"), w.box.CLIConfig(), 0o600)
+	modules := t.TempDir()
+	moduletest.Repository(t, filepath.Join(modules, "net.git"), moduletest.Commit{Tag: "v1", Files: map[string]string{"main.tf": "locals {}\n"}})
+	git := moduletest.Serve(t, modules)
+	write(t, filepath.Join(w.dir, "terraformrc"), w.box.CLIConfig()+fmt.Sprintf("host %q {}\n", git.Listener.Addr()), 0o600)
+	w.moved = fmt.Sprintf("module \"git::%s/net.git\" \"v1\" {\n  hash = \"git:%s\"\n}\n", git.URL, strings.Repeat("1", 40))
 	lock := func(version string) string {
 		dir := filepath.Join(w.dir, version)
 		check(t, os.MkdirAll(filepath.Join(dir, ".git"), 0o700))
@@ -179,9 +187,9 @@ func hostileMain(version string) string {
 
 // play makes a pull request with a bad lock file and other changed files, and judges it in
 // every way.
-func (w *hostileRepository) play(t *testing.T, branch, dir, lock, want string, files map[string]string, verbs []string) {
+func (w *hostileRepository) play(t *testing.T, branch, dir, file, lock, want string, files map[string]string, verbs []string) {
 	t.Helper()
-	push := sandbox.Push{Branch: branch, Files: map[string]sandbox.File{dir + "/" + lockfile.Name: {Content: []byte(lock)}}}
+	push := sandbox.Push{Branch: branch, Files: map[string]sandbox.File{dir + "/" + file: {Content: []byte(lock)}}}
 	if !slices.Contains([]string{"live", "envs/prod", "examples/a"}, dir) {
 		push.Files[dir+"/main.tf"] = sandbox.File{Content: []byte(hostileMain("3.2.4"))}
 	}
