@@ -58,18 +58,29 @@ func WithoutSilent(findings, ofRun []problem.Problem) []problem.Problem {
 // each entry; the last of these counts the others.
 func Brief(all []problem.Problem) []problem.Problem {
 	all = bySeverity(all)
-	total := map[provider.Addr]int{}
+	type entry struct {
+		provider provider.Addr
+		module   string
+	}
+	of := func(f problem.Problem) entry {
+		if f.Subject.Addr == (provider.Addr{}) {
+			return entry{module: f.About}
+		}
+		return entry{provider: f.Subject.Addr}
+	}
+	total := map[entry]int{}
 	for _, f := range all {
-		total[f.Subject.Addr]++
+		total[of(f)]++
 	}
 	var shown []problem.Problem
-	told := map[provider.Addr]int{}
+	told := map[entry]int{}
 	for _, f := range all {
-		told[f.Subject.Addr]++
-		if rest := total[f.Subject.Addr] - namedFindings; told[f.Subject.Addr] == namedFindings && rest > 0 {
+		e := of(f)
+		told[e]++
+		if rest := total[e] - namedFindings; told[e] == namedFindings && rest > 0 {
 			f.Message += fmt.Sprintf("; %s of the entry", collect.Count(rest, "more finding", "more findings"))
 		}
-		if told[f.Subject.Addr] <= namedFindings {
+		if told[e] <= namedFindings {
 			shown = append(shown, f)
 		}
 	}

@@ -92,8 +92,9 @@ func judgeModuleLock(ctx context.Context, j job, p planned, l judgedFile) planne
 		p.report.Modules = append(p.report.Modules, report.Module{Dir: of.Dir, Tool: of.Tool}.Named(j.names(l.tree)))
 	}
 	m := &p.report.Modules[i]
-	if of.ModuleLock == nil || !problem.AnyError(of.Problems) { // the root module has them already
-		m.Diagnostics = append(m.Diagnostics, problems...)
+	if of.ModuleLock == nil || !problem.AnyError(of.Problems) { // else the root module has them
+		had := func(d problem.Problem) bool { return slices.Contains(m.Diagnostics, d) }
+		m.Diagnostics = append(slices.Clip(m.Diagnostics), slices.DeleteFunc(problems, had)...)
 	}
 	m.Findings = append(m.Findings, findings...)
 	m.Accepted = append(m.Accepted, accepted...)
