@@ -50,6 +50,9 @@ type moduleLock struct {
 	rules   ModuleRules
 	entries map[modulelock.Key]modulelock.Entry
 	grown   int // how often an entry was added
+	// disputed are the sides of a merge that differ. The first one is in entries until it is
+	// known what the package is now.
+	disputed map[modulelock.Key][]modulelock.Entry
 }
 
 // ModuleRules are the rules about locked modules.
@@ -68,10 +71,9 @@ func newModuleLock(r Root, opts *Options) *moduleLock {
 	}
 	l := &moduleLock{dir: r.Dir, moves: opts.MoveModules, rules: opts.ModuleRules, entries: map[modulelock.Key]modulelock.Entry{}}
 	if r.ModuleLock != nil {
+		l.disputed = r.ModuleLock.Disputed
 		for _, e := range r.ModuleLock.Entries {
-			if r.ModuleLock.Disputed[e.Key] == nil { // it is asked for again
-				l.entries[e.Key] = e
-			}
+			l.entries[e.Key] = e
 		}
 	}
 	return l
@@ -153,8 +155,13 @@ func (l *moduleLock) question(call Call, tool provider.Tool) remoteCall {
 		return q
 	}
 	q.Hash = true
-	if e, ok := l.serving(call, tool); ok && !l.moves {
+	e, ok := l.serving(call, tool)
+	switch {
+	case !ok || l.moves:
+	case l.disputed[e.Key] == nil:
 		q.Pin = pinOf(e)
+	case call.Versioned:
+		q.Version = "= " + e.Version
 	}
 	return q
 }
@@ -184,8 +191,11 @@ func entryOf(call Call, got fetched, tool provider.ToolName) (modulelock.Entry, 
 // again decides about the answer for a call whose module may move. If the module stays as it
 // is locked, or goes less far, it returns the question for the package to use, and why.
 func (l *moduleLock) again(q remoteCall, got fetched) (next remoteCall, why problem.Problem, again bool) {
-	if l == nil || !l.moves || q.Pin != (Pin{}) {
+	if l == nil || q.Pin != (Pin{}) {
 		return q, problem.Problem{}, false
+	}
+	if !l.moves {
+		return l.settle(q, got)
 	}
 	serving, serves := l.serving(q.Call, q.tool)
 	if got.err != nil {
@@ -209,10 +219,28 @@ func (l *moduleLock) again(q remoteCall, got fetched) (next remoteCall, why prob
 		return q, problem.Problem{}, false
 	}
 	q.Pin = pinOf(old)
-	return q, problem.Problem{
-		Code: problem.CodeModuleMoved, About: e.Key.String(), Message: fmt.Sprintf("%s was %s, and is %s now", e.Key, old.Hash, e.Hash),
-		Hint: "find out who moved it and why, and read what has changed; then `relock upgrade --accept-moved '" + e.Address + "'` locks what it names now",
-	}, true
+	return q, movedModule(e.Key, old.Hash, e.Hash), true
+}
+
+// settle decides about a disputed entry. If the package is neither side of the merge now, and
+// should not have moved, the first side stays.
+func (l *moduleLock) settle(q remoteCall, got fetched) (next remoteCall, why problem.Problem, again bool) {
+	e, lockable := entryOf(q.Call, got, q.tool.Name)
+	sides := l.disputed[e.Key]
+	known := slices.ContainsFunc(sides, func(side modulelock.Entry) bool { return side.Hash == e.Hash })
+	if got.err != nil || !lockable || sides == nil || known || got.reference.Moves() || l.rules != nil && l.rules.Follows(l.dir, e.Key) {
+		return q, problem.Problem{}, false
+	}
+	q.Pin = pinOf(sides[0])
+	return q, movedModule(e.Key, sides[0].Hash+" and "+sides[1].Hash+" on the sides of the merge", e.Hash), true
+}
+
+// movedModule is the finding about a package that was something else when it was locked.
+func movedModule(k modulelock.Key, was, is string) problem.Problem {
+	return problem.Problem{
+		Code: problem.CodeModuleMoved, About: k.String(), Message: fmt.Sprintf("%s was %s, and is %s now", k, was, is),
+		Hint: "find out who moved it and why, and read what has changed; then `relock upgrade --accept-moved '" + k.Address + "'` locks what it names now",
+	}
 }
 
 // held decides whether rules hold the new version or commit of a package. Of a registry
@@ -256,14 +284,17 @@ func (l *moduleLock) record(q Call, got fetched, tool provider.Tool) (modulelock
 		}
 	}
 	old, locked := l.entries[e.Key]
+	disputed := locked && l.disputed[e.Key] != nil
 	switch {
-	case locked && (!l.moves || old.Hash == e.Hash):
+	case locked && !disputed && (!l.moves || old.Hash == e.Hash):
 		return old, problem.Problem{} // also if a registry names another repository with the same content
 	case got.reference.Ambiguous:
 		return e, problem.Problem{
 			Code: problem.CodeModuleAmbiguous, Message: "its ref " + e.Version + " is a branch and a tag",
 			Hint: "write refs/tags/" + e.Version + " for the tag, or origin/" + e.Version + " for the branch",
 		}
+	case disputed:
+		l.entries[e.Key] = e
 	case !l.moves:
 		l.add(e)
 	}
