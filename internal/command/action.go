@@ -66,7 +66,17 @@ func runAction(ctx context.Context, env Env) error {
 	if dir := rt.Workspace(); dir != "" {
 		env.WorkDir = dir
 	}
-	r, cfg, err := step(ctx, env, rt)
+	inputs, err := inputsOf(env, rt)
+	if err == nil {
+		if how, check, asked := getting(settings.Merge(inputs...).Text("command")); asked {
+			return getInStep(ctx, env, rt, inputs, how, check)
+		}
+	}
+	var r report.Report
+	var cfg settings.Settings
+	if err == nil {
+		r, cfg, err = step(ctx, env, rt, inputs)
+	}
 	if err != nil {
 		return said(ctx, env, errors.Join(err, annotateError(rt, err)))
 	}
@@ -86,15 +96,15 @@ func said(ctx context.Context, env Env, err error) error {
 	return exit(ExitUsage)
 }
 
+// inputsOf are the inputs of a step, those of its event first. The error is about an event that
+// relock has nothing to do with, or about inputs that the event may not give.
+func inputsOf(env Env, rt *action.Runtime) ([]settings.Values, error) {
+	err := cmp.Or(action.RefusedEvent(rt.Event()), settings.CheckDispatch(rt.Inputs()))
+	return []settings.Values{settings.Dispatch(rt.Inputs()), settings.Inputs(env.Getenv)}, err
+}
+
 // step does what the event and the inputs ask for.
-func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, settings.Settings, error) {
-	if err := action.RefusedEvent(rt.Event()); err != nil {
-		return report.Report{}, settings.Settings{}, err
-	}
-	if err := settings.CheckDispatch(rt.Inputs()); err != nil {
-		return report.Report{}, settings.Settings{}, err
-	}
-	inputs := []settings.Values{settings.Dispatch(rt.Inputs()), settings.Inputs(env.Getenv)}
+func step(ctx context.Context, env Env, rt *action.Runtime, inputs []settings.Values) (report.Report, settings.Settings, error) {
 	comments := commented(settings.Merge(inputs...), rt)
 	from, s, err := settingsOfRun(ctx, env, likelyVerb(settings.Merge(inputs...), rt), inputs...)
 	if err == nil {

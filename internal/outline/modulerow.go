@@ -100,10 +100,10 @@ func calledAt(n int, first safe.Markdown) safe.Markdown {
 func moduleRow(c modulelock.Change) *ModuleRow {
 	row := &ModuleRow{Name: safe.Code(moduleaddr.Shown(c.Address)), Compare: compareURL(c)}
 	if c.HashFrom != "" {
-		row.From = lockedAs(c.From, c.HashFrom)
+		row.From = LockedAs(c.From, c.HashFrom)
 	}
 	if c.Hash != "" {
-		row.To = lockedAs(c.To, c.Hash)
+		row.To = LockedAs(c.To, c.Hash)
 	}
 	row.Move = cmp.Or(row.To, row.From)
 	if !row.From.Empty() && !row.To.Empty() && row.From != row.To {
@@ -150,8 +150,8 @@ func unpinned(r report.Report) safe.Markdown {
 	return safe.Format("nothing locks %s: %s does", safe.Count(len(all.List), "remote module", "remote modules"), safe.Code("module-lock: write"))
 }
 
-// lockedAs is a version or ref, and the beginning of the hash.
-func lockedAs(version, hash string) safe.Markdown {
+// LockedAs is the version or ref of a locked module, and the beginning of its hash.
+func LockedAs(version, hash string) safe.Markdown {
 	scheme, sum, _ := strings.Cut(hash, ":")
 	sum = strings.TrimPrefix(sum, "sha256:")
 	short := safe.Text(sum[:min(len(sum), 7)])

@@ -130,7 +130,7 @@ func (d Vocabulary) Details(c report.Change) []safe.Markdown {
 		if b.Term.Op != 0 {
 			what = safe.Code(b.Term.String())
 		}
-		parts = append(parts, safe.Format("%s %s brings %s", safe.Code(modulePath(b.Module)), lockedAs(b.Version, b.Hash), what))
+		parts = append(parts, safe.Format("%s %s brings %s", safe.Code(modulePath(b.Module)), LockedAs(b.Version, b.Hash), what))
 	}
 	if text := d.signer(c.Signer); !text.Empty() && d.Label(c) != unsigned {
 		if c.Resigned() {
@@ -623,7 +623,7 @@ func (d Vocabulary) itemsOf(m report.Module) []safe.Markdown {
 func (d Vocabulary) Locked(u report.LockedUse, m report.Module) (name, locked, calls safe.Markdown) {
 	name, locked = safe.Code(moduleaddr.Shown(u.Address)), safe.Const("not locked")
 	if u.Hash != "" {
-		locked = lockedAs(u.Version, u.Hash)
+		locked = LockedAs(u.Version, u.Hash)
 	}
 	switch {
 	case len(u.Calls) > 0:

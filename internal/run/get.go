@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,8 @@ type Getting struct {
 type Got struct {
 	// Lines say what was done, by root module.
 	Lines []string
+	// Packages are those of all root modules whose modules are as they are locked now.
+	Packages []modulelock.Entry
 	// Problems are errors and warnings. Failed says that a root module could not be served,
 	// and Unlocked that something is not as it is locked.
 	Problems         []problem.Problem
@@ -78,6 +81,8 @@ func Get(ctx context.Context, s *Session, a Ask, g Getting) (Got, error) {
 	for _, r := range roots {
 		get.serve(ctx, r)
 	}
+	slices.SortFunc(get.got.Packages, func(a, b modulelock.Entry) int { return cmp.Or(a.Key.Compare(b.Key), strings.Compare(a.Hash, b.Hash)) })
+	get.got.Packages = slices.Compact(get.got.Packages)
 	return get.got, nil
 }
 
@@ -158,7 +163,7 @@ func (g *getting) find(ctx context.Context) ([]installing, error) {
 			}
 		}
 		for _, m := range modules {
-			if r := newInstalling(t, names, m); r.calls() && (m.Named || m.Lock != nil || m.ModuleLock != nil) {
+			if r := newInstalling(t, names, m); r.calls() {
 				all = append(all, r)
 			}
 		}
@@ -262,6 +267,19 @@ func (g *getting) say(r installing, said string) {
 	g.got.Lines = append(g.got.Lines, r.shown()+": "+said)
 }
 
+// inPlace says that the modules of a root module are as they are locked now.
+func (g *getting) inPlace(r installing, said string) {
+	g.say(r, said)
+	if r.ModuleLock == nil {
+		return
+	}
+	for _, f := range r.All().Fetched {
+		if e, ok := r.ModuleLock.Entry(f.Locked); ok {
+			g.got.Packages = append(g.got.Packages, e)
+		}
+	}
+}
+
 func (g *getting) failed(problems ...problem.Problem) {
 	g.got.Problems, g.got.Failed = append(g.got.Problems, problems...), true
 }
@@ -329,15 +347,15 @@ func (g *getting) install(ctx context.Context, r installing) {
 			g.differs(r, problem.CodeModuleMoved, "the modules are not the locked ones: "+firstOf(differ, mostNamed), strayed)
 			return
 		}
-		g.say(r, "its modules are the locked ones")
+		g.inPlace(r, "its modules are the locked ones")
 	case dir.Current():
-		g.say(r, "nothing to change")
+		g.inPlace(r, "nothing to change")
 	default:
 		if err := dir.Write(); err != nil {
 			g.failed(Unwritten("directory of modules", r.shown(), err))
 			return
 		}
-		g.say(r, collect.Count(len(dir.Modules), "module", "modules")+" of "+collect.Count(len(packages), "package", "packages")+" written")
+		g.inPlace(r, collect.Count(len(dir.Modules), "module", "modules")+" of "+collect.Count(len(packages), "package", "packages")+" written")
 	}
 }
 

@@ -21,7 +21,7 @@ type actionInput struct{ name, description string }
 // inputGroups are the inputs as people meet them. action.yml is made from this list.
 var inputGroups = []inputGroup{
 	{"Everyday", []actionInput{
-		{"command", "What to run: auto (by the event), pr, check, verify, upgrade, lock, scan or comment."},
+		{"command", "What to run: auto (by the event), pr, check, verify, upgrade, lock, scan, comment, get, get --require or get --check."},
 		{"directories", "Directories of root modules, like prod/network, prod/* or DIR/...; without it, relock searches the whole repository."},
 		{"platforms", "Platforms that each lock file must cover: auto, all, or a list like linux_amd64, darwin_arm64."},
 		{"providers", "Patterns of the providers to work on, like hashicorp/aws or */aws; without it, all providers."},
@@ -197,14 +197,13 @@ func (s Setting) inputFaults(text string) []string {
 	return faults
 }
 
-// wordIn reports whether a text has a word, whatever marks surround it.
+// wordIn reports whether a text has a word, or some in a row, whatever marks surround each.
 func wordIn(text, word string) bool {
-	for w := range strings.FieldsSeq(text) {
-		if strings.Trim(w, "(),;.") == word {
-			return true
-		}
+	words := strings.Fields(text)
+	for i, w := range words {
+		words[i] = strings.Trim(w, "(),;.")
 	}
-	return false
+	return strings.Contains(" "+strings.Join(words, " ")+" ", " "+word+" ")
 }
 
 func TestSentenceFaults(t *testing.T) {

@@ -153,7 +153,7 @@ func TestBadValuesNameTheirSource(t *testing.T) {
 		{"flag", settings.Flags(map[string][]string{"tool": {"tf"}}), `flag --tool: "tf" is not one of auto, terraform, opentofu`},
 		{"flag given twice", settings.Flags(map[string][]string{"tool": {"auto", "auto"}}), "flag --tool: 2 values are given, it must be one"},
 		{"input", settings.Inputs(environment(map[string]string{"INPUT_STRICT": "yes"})), `input strict: "yes" is neither true nor false`},
-		{"command", settings.Inputs(environment(map[string]string{"INPUT_COMMAND": "deploy"})), `input command: "deploy" is not one of auto, pr, check, verify, upgrade, lock, scan, comment`},
+		{"command", settings.Inputs(environment(map[string]string{"INPUT_COMMAND": "deploy"})), `input command: "deploy" is not one of auto, pr, check, verify, upgrade, lock, scan, comment, get, get --require, get --check`},
 		{"platform", settings.Flags(map[string][]string{"platform": {"linux"}}), `flag --platform: invalid platform "linux": it must be like linux_amd64`},
 		{"misspelt platform", settings.Flags(map[string][]string{"platform": {"darwn_arm64"}}), `flag --platform: providers are not built for a platform "darwn_arm64"; did you mean darwin_arm64?`},
 		{"no platform", settings.Flags(map[string][]string{"platform": {","}}), "flag --platform: no platform is given; it must be auto, all or a list like linux_amd64, darwin_arm64"},

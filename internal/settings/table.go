@@ -134,7 +134,7 @@ func settingRows(c *Settings) []Setting {
 		{field: &c.CommandsViaApps, Default: "true",
 			Doc: "Whether commands count in comments that a GitHub App writes in a person's name. With false such comments do nothing. It is read from the base branch of the pull request."},
 		{field: &c.Command, Default: "auto",
-			Values: []string{"auto", "pr", "check", "verify", "upgrade", "lock", "scan", "comment"},
+			Values: []string{"auto", "pr", "check", "verify", "upgrade", "lock", "scan", "comment", "get", "get --require", "get --check"},
 			Doc:    "What to run. auto picks it from the event: pr on a schedule or by hand, check on pushes and pull requests, comment on comments."},
 		{field: &c.DryRun, Verbs: []verbs.Verb{verbs.PR},
 			Doc: "Say what would be proposed and change nothing on GitHub."},
