@@ -54,7 +54,8 @@ var hintless = map[string]string{
 // These parts of a hint can be followed, where they are between backquotes: a command of
 // relock or git, a flag (without it after "leave out"), a variable, a key of the configuration file with its value, and a
 // rule in braces. So can "change `A` to `B` at FILE:LINE", "remove `A` at FILE:LINE" and
-// "remove the line FILE:LINE".
+// "remove the line FILE:LINE". Where the hint has no place, the message has it for "A", or the
+// problem.
 //
 // Every code needs a world or a reason. testdata/hints.md has all hints, with what was typed
 // and what came of it.
@@ -109,6 +110,7 @@ type shownHint struct {
 	about  *regexp.Regexp
 	args   []string
 	hint   string
+	of     reportedProblem
 	before map[string]bool // the codes of all problems beside it
 }
 
@@ -161,7 +163,9 @@ func (h *hintTable) problem(ts *testscript.TestScript, neg bool, args []string) 
 	all, _ := reported(ts, at.args)
 	for _, p := range all {
 		if at.is(p) {
-			at.hint = cmp.Or(at.hint, p.Hint)
+			if at.hint == "" {
+				at.hint, at.of = p.Hint, p
+			}
 			continue
 		}
 		at.before[p.Code] = true
@@ -213,7 +217,7 @@ func (h *hintTable) follow(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		hint = strings.ReplaceAll(hint, name, text)
 	}
-	all := partsOf(hint)
+	all := at.parts(hint)
 	if len(chosen) == 0 {
 		chosen = []int{1}
 	}
@@ -222,7 +226,7 @@ func (h *hintTable) follow(ts *testscript.TestScript, neg bool, args []string) {
 	for _, n := range chosen {
 		usage(ts, neg, n <= len(all), fmt.Sprintf("follow N, where N is one of %d parts of %q", len(all), hint))
 		p := all[n-1]
-		typed = append(typed, "`"+p.text+"`")
+		typed = append(typed, "`"+strings.ReplaceAll(p.text, "`", "")+"`")
 		switch words := wordsOf(p.text); p.kind {
 		case "flag":
 			again = append(again, words...)
@@ -255,7 +259,7 @@ func (h *hintTable) look(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) == 1, "look REGEXP")
 	want, err := regexp.Compile("(?m)" + args[0])
 	ts.Check(err)
-	parts := partsOf(h.of(ts).hint)
+	parts := h.of(ts).parts(h.of(ts).hint)
 	usage(ts, neg, len(parts) > 0, "look, where the hint has a command")
 	output, status := parts[0].do(ts)
 	if status != command.ExitOK || !want.MatchString(output) {
@@ -266,7 +270,7 @@ func (h *hintTable) look(ts *testscript.TestScript, neg bool, args []string) {
 
 func (h *hintTable) person(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) == 1, "person WHY")
-	if all := partsOf(h.of(ts).hint); len(all) > 0 {
+	if all := h.of(ts).parts(h.of(ts).hint); len(all) > 0 {
 		ts.Fatalf("the hint has %q, which can be followed", all[0].text)
 	}
 	h.add(ts, "", "a person must decide: "+args[0])
@@ -275,7 +279,7 @@ func (h *hintTable) person(ts *testscript.TestScript, neg bool, args []string) {
 func (h *hintTable) gone(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) > 0, "gone WHAT [ARGUMENT]…")
 	at := h.of(ts)
-	if all := partsOf(at.hint); len(all) > 0 {
+	if all := at.parts(at.hint); len(all) > 0 {
 		ts.Fatalf("the hint has %q, which can be followed", all[0].text)
 	}
 	again := slices.Concat(at.args, args[1:])
@@ -286,7 +290,11 @@ func (h *hintTable) gone(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // reportedProblem is a problem in the output of a run.
-type reportedProblem struct{ Code, Message, Hint string }
+type reportedProblem struct {
+	Code, Message, Hint string
+	file                string
+	line                int
+}
 
 // formatted are the commands that have --format json.
 var formatted = []string{"check", "diff", "lock", "pr", "scan", "upgrade", "verify", "why", "comment"}
@@ -305,7 +313,7 @@ func reported(ts *testscript.TestScript, args []string) (all []reportedProblem, 
 	for line := range strings.Lines(stdout) {
 		if m := annotated.FindStringSubmatch(line); m != nil {
 			message, hint, _ := strings.Cut(strings.TrimSpace(m[2]), "%0A")
-			all = append(all, reportedProblem{m[1], message, hint})
+			all = append(all, reportedProblem{Code: m[1], Message: message, Hint: hint})
 		}
 	}
 	for line := range strings.Lines(stderr) {
@@ -337,6 +345,9 @@ func collectProblems(document any, all []reportedProblem) []reportedProblem {
 		p.Code, _ = d["code"].(string)
 		p.Message, _ = d["message"].(string)
 		p.Hint, _ = d["hint"].(string)
+		p.file, _ = d["file"].(string)
+		line, _ := d["line"].(float64)
+		p.line = int(line)
 		if rule, ok := d["ruleId"].(string); ok {
 			text, _ := d["message"].(map[string]any)["text"].(string)
 			p.Code = rule
@@ -393,18 +404,22 @@ var partKinds = []struct {
 }
 
 var (
-	edited  = regexp.MustCompile("(change|remove) [`\"]([^`\"]+)[`\"](?: to [`\"]([^`\"]+)[`\"])?(?: in the value of .*?)? at ([^ ,;]+):(\\d+)")
+	edited  = regexp.MustCompile("(change|remove) [`\"]([^`\"]+)[`\"](?: to [`\"]([^`\"]+)[`\"])?(?: in the value of `[^`]+`)?(?: at ([^ ,;]+):(\\d+))?")
 	taken   = regexp.MustCompile(`remove the line ([^ ,;]+):(\d+)`)
 	dropped = regexp.MustCompile("leave out `(--[^`]+)`")
 	quoted  = regexp.MustCompile("`([^`]+)`")
 )
 
-// partsOf are the parts of a hint that can be followed.
-func partsOf(hint string) []hintPart {
+// parts are the parts of a hint that can be followed.
+func (at *shownHint) parts(hint string) []hintPart {
 	var all []hintPart
 	for _, m := range edited.FindAllStringSubmatch(hint, -1) {
-		line, _ := strconv.Atoi(m[5])
-		all = append(all, hintPart{kind: "edit", text: m[0], from: m[2], to: m[3], file: m[4], line: line})
+		p := hintPart{kind: "edit", text: m[0], from: m[2], to: m[3], file: m[4]}
+		p.line, _ = strconv.Atoi(m[5])
+		if p.file == "" {
+			p.file, p.line = at.placeOf(p.from)
+		}
+		all = append(all, p)
 	}
 	for _, m := range taken.FindAllStringSubmatch(hint, -1) {
 		line, _ := strconv.Atoi(m[2])
@@ -422,6 +437,16 @@ func partsOf(hint string) []hintPart {
 		}
 	}
 	return all
+}
+
+// placeOf is the place of a text that the hint changes without a place.
+func (at *shownHint) placeOf(text string) (file string, line int) {
+	named := regexp.MustCompile(regexp.QuoteMeta(strconv.Quote(text)) + ` at ([^ ,;]+):(\d+)`).FindStringSubmatch(at.of.Message)
+	if named == nil {
+		return at.of.file, at.of.line
+	}
+	line, _ = strconv.Atoi(named[2])
+	return named[1], line
 }
 
 // do does what the part says.

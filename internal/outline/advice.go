@@ -78,19 +78,7 @@ func (c counsel) changes(a upgrade.Advice) safe.Markdown {
 
 // change says how one line must change.
 func (c counsel) change(m upgrade.Measure) safe.Markdown {
-	from, to := m.Change()
-	at := safe.Markdown{}
-	if e := m.Expression(); e != "" {
-		at = safe.Format(" in the value of %s", safe.Code(e))
-	}
-	at = at.And("%s", safe.Detail(" at %s", c.d.At(m.At())))
-	switch {
-	case to == "":
-		return safe.Format("remove %s%s", safe.Code(from), at)
-	case from == "":
-		return safe.Format("set %s%s", safe.Code(to), at)
-	}
-	return safe.Format("change %s to %s%s", safe.Code(from), safe.Code(to), at)
+	return safe.Hint(m.Words()).And("%s", safe.Detail(" at %s", c.d.At(m.At())))
 }
 
 // reason says why one place cannot change so that it allows the version.

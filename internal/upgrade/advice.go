@@ -1,10 +1,10 @@
 package upgrade
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -29,30 +29,6 @@ type Advice struct {
 // Helps reports whether the measures are changes, and not reasons against them.
 func (a Advice) Helps() bool {
 	return len(a.Measures) > 0 && !slices.ContainsFunc(a.Measures, func(m Measure) bool { return !m.helps() })
-}
-
-// String is the change as a sentence without a full stop; empty if none is known.
-func (a Advice) String() string {
-	if !a.Helps() {
-		return ""
-	}
-	var changes []string
-	for _, m := range a.Measures {
-		from, to := m.Change()
-		within := ""
-		if e := m.Expression(); e != "" {
-			within = fmt.Sprintf(" in the value of %s", e)
-		}
-		switch at := m.At(); {
-		case to == "":
-			changes = append(changes, fmt.Sprintf("remove %q%s at %s", from, within, at))
-		case from == "":
-			changes = append(changes, fmt.Sprintf("set %s at %s", to, at))
-		default:
-			changes = append(changes, fmt.Sprintf("change %q to %q%s at %s", from, to, within, at))
-		}
-	}
-	return strings.Join(changes, ", and ")
 }
 
 // Measure is the part of an Advice that concerns one place, or the reason why nothing is
@@ -100,6 +76,22 @@ func (m Measure) Change() (from, to string) {
 		return "", "version = \"" + m.CallBecomes + "\""
 	}
 	return m.Call.Constraint, m.CallBecomes
+}
+
+// Words say the change without its place, in the form of a hint.
+func (m Measure) Words() string {
+	from, to := m.Change()
+	text := "change `" + from + "` to `" + to + "`"
+	switch {
+	case to == "":
+		text = "remove `" + from + "`"
+	case from == "":
+		text = "set `" + to + "`"
+	}
+	if e := m.Expression(); e != "" {
+		text += " in the value of `" + e + "`"
+	}
+	return text
 }
 
 // At is the place of the change.
@@ -170,9 +162,9 @@ func wantsAdvice(c chosen) bool {
 // withAdvice is the choice with this advice.
 func withAdvice(c chosen, a Advice) chosen {
 	if problem.Coded(c.err, problem.CodeNoVersion) {
-		if text := a.String(); text != "" {
+		if a.Helps() {
 			err := &problem.Error{Problem: problem.Of(c.err)}
-			err.Problem.Hint = text
+			err.Problem.Hint = c.wanted.hint(a, err.Problem.Message)
 			c.err = err
 		}
 		return c
@@ -184,4 +176,16 @@ func withAdvice(c chosen, a Advice) chosen {
 		}
 	}
 	return c
+}
+
+// hint is the advice for a problem of the provider. It does not repeat a place that the
+// message names.
+func (w *wanted) hint(a Advice, message string) string {
+	named := strings.FieldsFunc(message, func(r rune) bool { return r == ' ' || r == ',' })
+	return strings.Join(collect.Mapped(a.Measures, func(m Measure) string {
+		if slices.Contains(named, m.At().String()) {
+			return m.Words()
+		}
+		return m.Words() + w.at(m.At())
+	}), ", and ")
 }

@@ -302,7 +302,7 @@ func (c chosen) noVersion() error {
 	top := slices.MaxFunc(releases, func(a, b provider.Release) int { return a.Version.Compare(b.Version) }).Version
 	err.Problem.Hint = fmt.Sprintf("change the constraints: the newest release%s is %s", methods.answered("of"), top)
 	if t, ok := excluding(c.wanted.requirement, top); ok {
-		err.Problem.Hint += fmt.Sprintf(", and %q at %s excludes it", t.Constraint, t.Place)
+		err.Problem.Hint += fmt.Sprintf(", and %q%s excludes it", t.Constraint, c.wanted.at(t.Place))
 	} else if top.Prerelease != "" {
 		err.Problem.Hint += ", a prerelease, which only an exact constraint selects"
 	}

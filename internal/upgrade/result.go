@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -238,9 +239,7 @@ func (p proven) explain() []problem.Problem {
 	for _, cause := range causes {
 		d := problem.Of(cause)
 		d.Severity, d.Subject.Addr = severity, w.addr()
-		if terms := w.requirement.Terms; d.Place == (problem.Place{}) && len(terms) > 0 {
-			d.Place = terms[0].Place
-		}
+		d.Place = cmp.Or(d.Place, w.place())
 		diagnostics = append(diagnostics, d)
 	}
 	return diagnostics

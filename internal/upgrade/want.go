@@ -312,6 +312,22 @@ func (w *wanted) failure(code problem.Code, v provider.Version, format string, a
 	return &problem.Error{Problem: problem.Problem{Code: code, Host: w.addr().Host, Subject: problem.Subject{Addr: w.addr(), Version: v, Versioned: !v.IsZero()}, Message: fmt.Sprintf(format, args...)}}
 }
 
+// place is that of the provider's problems: where it is required first.
+func (w *wanted) place() problem.Place {
+	if len(w.requirement.Terms) == 0 {
+		return problem.Place{}
+	}
+	return w.requirement.Terms[0].Place
+}
+
+// at says in a hint where something is, if the provider's problems have another place.
+func (w *wanted) at(p problem.Place) string {
+	if p == w.place() {
+		return ""
+	}
+	return " at " + p.String()
+}
+
 // spared reports whether the rules let no release in, so that no source is asked.
 func (w *wanted) spared(b behaviour) bool { return w.mayStay && b.spares }
 
