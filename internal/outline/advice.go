@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -23,14 +24,28 @@ type counsel struct {
 	newest  provider.Version // the held release that the reader has just read about
 }
 
-// adviceOf says which change would let a provider move; empty if constraints do not hold it.
-func adviceOf(k report.Kept, d Vocabulary) safe.Markdown {
+// adviceOf says which change would let a provider move, and the places of it; empty if
+// constraints do not hold it.
+func adviceOf(k report.Kept, d Vocabulary) (said safe.Markdown, places []problem.Place) {
 	for _, h := range k.Held {
-		if len(h.Help.Measures) > 0 || h.Help.Rule != (policy.Hold{}) {
-			return counsel{d, k.Addr, h.Help.Version, h.Version}.said(h.Help)
+		if len(h.Help.Measures) == 0 && h.Help.Rule == (policy.Hold{}) {
+			continue
 		}
+		if h.Help.Helps() {
+			places = collect.Mapped(h.Help.Measures, upgrade.Measure.At)
+		}
+		d.named = collect.Mapped(termsOf(k), func(t scan.Term) problem.Place { return t.Place })
+		return counsel{d, k.Addr, h.Help.Version, h.Version}.said(h.Help), places
 	}
-	return safe.Markdown{}
+	return safe.Markdown{}, nil
+}
+
+// termsOf are the terms that hold a provider, with their places.
+func termsOf(k report.Kept) (all []scan.Term) {
+	for _, h := range k.Held {
+		all = append(append(all, h.Term), h.Others...)
+	}
+	return collect.Those(all, func(t scan.Term) bool { return t.Place.Path != "" })
 }
 
 func (c counsel) said(a upgrade.Advice) safe.Markdown {
@@ -109,7 +124,7 @@ func (c counsel) reason(m upgrade.Measure) safe.Markdown {
 		}
 		return safe.Format("%s is the newest release of %s", safe.Text(cmp.Or(m.Call.Version, m.Call.Ref)), name)
 	}
-	return safe.Format("nothing in the repository changes %s", c.term(m.Term))
+	return safe.Format("nothing in the repository changes %s%s", c.d.bound(m.Term), safe.Detail("%s", c.d.where(m.Term)))
 }
 
 // term is a term with its place, if that is known.

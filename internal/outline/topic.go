@@ -52,6 +52,7 @@ type symptom struct {
 	// said is the sentence, with its places as details, and next what to do.
 	said, next safe.Markdown
 	places     []safe.Markdown
+	changed    []safe.Markdown // further places, which next has as details
 	dir        string // the root module; empty if the symptom is of the run
 	// general is the sentence about several symptoms. If it is empty, it is said
 	// without the details.
@@ -76,8 +77,8 @@ type Topic struct {
 	Dirs    collect.Set[string] // root modules; none if it concerns the run
 	Finding bool
 
-	said, general, next, places collect.Set[safe.Markdown] // of its symptoms
-	providers                   collect.Set[provider.Addr]
+	said, general, next, places, changed collect.Set[safe.Markdown] // of its symptoms
+	providers                            collect.Set[provider.Addr]
 	// server did not answer, for the reasons. The providers and module packages need
 	// it. For any other topic server is empty.
 	server   string
@@ -126,8 +127,12 @@ func (c *Topic) firstPlaces() safe.Markdown {
 // join makes one sentence and one next step out of those of the symptoms.
 func (c *Topic) join() {
 	c.Text, c.Places = c.said.List[0], nil
+	divided := c.Concern == ConcernHeld && len(c.next.List) > 1 // the next step goes without its places
+	if divided {
+		c.places.Add(c.changed.List...)
+	}
 	switch {
-	case len(c.said.List) == 1: // it has its places
+	case len(c.said.List) == 1 && !divided: // it has its places
 	case c.server != "":
 		c.Text = outage(c)
 	default:
@@ -137,7 +142,7 @@ func (c *Topic) join() {
 		return
 	}
 	c.Next = c.next.List[0]
-	if len(c.next.List) > 1 && c.Concern == ConcernHeld {
+	if divided {
 		var next collect.Set[safe.Markdown]
 		next.Add(collect.Mapped(c.next.List, safe.Markdown.WithoutDetails)...)
 		c.Next = next.List[0]
@@ -195,6 +200,7 @@ func (all *causes) add(s symptom) {
 	c.general.Add(cmp.Or(s.general, s.said.WithoutDetails()))
 	c.next.Add(s.next)
 	c.places.Add(s.places...)
+	c.changed.Add(s.changed...)
 	c.reasons.Add(s.outage.Reason)
 	c.providers.Add(s.provider)
 	c.modules.Add(s.module)
@@ -437,15 +443,17 @@ func (all *causes) breaking(r report.Report) {
 }
 
 // held adds what blocks a provider. The same constraint on the same newest
-// release is one cause, in every file.
+// release is one cause, in every file. The places that change are in the advice.
 func (all *causes) held(k report.Kept, dir string) {
-	s := symptom{concern: ConcernHeld, said: all.d.held(k), next: adviceOf(k, all.d), dir: dir}
-	for _, h := range k.Held {
-		if h.Term.Place.Path != "" {
-			s.places = append(s.places, all.d.Place(h.Term))
-		}
-		for _, t := range h.Others {
-			s.places = append(s.places, all.d.Place(t))
+	next, changed := adviceOf(k, all.d)
+	d := all.d
+	d.named = changed
+	s := symptom{concern: ConcernHeld, said: d.held(k), next: next, dir: dir}
+	for _, t := range termsOf(k) {
+		if slices.Contains(changed, t.Place) {
+			s.changed = append(s.changed, d.Place(t))
+		} else {
+			s.places = append(s.places, d.Place(t))
 		}
 	}
 	all.add(s)

@@ -31,6 +31,8 @@ type Vocabulary struct {
 	// be a command.
 	comments bool
 	pulls    []report.PullRequest
+	// named are places that a sentence leaves out, since the one beside it has them.
+	named []problem.Place
 }
 
 // Of is the vocabulary for one root module.
@@ -271,6 +273,19 @@ func (d Vocabulary) assumed(r report.Report) safe.Markdown {
 // Place is the position of a term: the line, and the module path outside the root
 // module. A fetched module has its version, too.
 func (d Vocabulary) Place(t scan.Term) safe.Markdown {
+	return d.At(t.Place).And("%s", d.about(t))
+}
+
+// where is the position of a term behind its text, without a line that is named beside it.
+func (d Vocabulary) where(t scan.Term) safe.Markdown {
+	if slices.Contains(d.named, t.Place) {
+		return d.about(t)
+	}
+	return safe.Format(" at %s", d.Place(t))
+}
+
+// about is what a term's line does not say about it, in parentheses.
+func (d Vocabulary) about(t scan.Term) safe.Markdown {
 	var about []safe.Markdown
 	if t.Module != "" {
 		about = append(about, safe.Code(modulePath(t.Module)))
@@ -291,9 +306,9 @@ func (d Vocabulary) Place(t scan.Term) safe.Markdown {
 		about = append(about, safe.Text(t.Sets.String()))
 	}
 	if len(about) == 0 {
-		return d.At(t.Place)
+		return safe.Markdown{}
 	}
-	return safe.Format("%s (%s)", d.At(t.Place), safe.Join(", ", about...))
+	return safe.Format(" (%s)", safe.Join(", ", about...))
 }
 
 // At is a place with the name that people use.
@@ -364,12 +379,12 @@ const fewTerms = 2
 func (d Vocabulary) terms(h upgrade.Held) safe.Markdown {
 	others := safe.Markdown{}
 	for _, t := range h.Others[:min(len(h.Others), fewTerms)] {
-		others = others.And(" and %s at %s", d.bound(t), d.Place(t))
+		others = others.And(" and %s%s", d.bound(t), d.where(t))
 	}
 	if rest := len(h.Others) - fewTerms; rest > 0 {
 		others = others.And(" and %s", safe.Count(rest, "other term", "other terms"))
 	}
-	return d.bound(h.Term).And("%s", safe.Detail(" at %s%s", d.Place(h.Term), others))
+	return d.bound(h.Term).And("%s", safe.Detail("%s%s", d.where(h.Term), others))
 }
 
 // bound writes a term that holds a release. A bare version gets "=": without it,
