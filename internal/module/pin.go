@@ -8,6 +8,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
 
@@ -30,10 +31,11 @@ func pinned(a moduleaddr.Package, hash string) moduleaddr.Package {
 	return a
 }
 
-// moved is the error of a package whose content is not what a call is pinned to.
+// moved is the error of a package whose content is not what a call is pinned to. Its subject
+// is the hash that the package has now.
 func moved(pin, now string) error {
 	return &problem.Error{Problem: problem.Problem{
-		Code:    problem.CodeModuleMoved,
+		Code: problem.CodeModuleMoved, Subject: problem.Subject{Hash: provider.Hash(now)},
 		Message: "its content is not the locked one: " + pin + " is locked, and it has " + cmp.Or(now, "no hash") + " now",
 		Hint:    "look at what changed in the package, and ask its publisher",
 	}}

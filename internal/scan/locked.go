@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -233,6 +234,13 @@ func (l *moduleLock) settle(q remoteCall, got fetched) (next remoteCall, why pro
 	}
 	q.Pin = pinOf(sides[0])
 	return q, movedModule(e.Key, sides[0].Hash+" and "+sides[1].Hash+" on the sides of the merge", e.Hash), true
+}
+
+// gone is the finding about a call whose package has other content than the locked one, and
+// cannot be had as it was.
+func (l *moduleLock) gone(q remoteCall, now error) problem.Problem {
+	e, _ := l.serving(q.Call, q.tool)
+	return movedModule(e.Key, e.Hash, cmp.Or(string(problem.Of(now).Subject.Hash), "nothing that has a hash"))
 }
 
 // movedModule is the finding about a package that was something else when it was locked.

@@ -348,13 +348,13 @@ func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
 	}
 	q := w.lock.question(Call{Source: c.Module.Text, Version: c.Module.Version, Versioned: c.Module.Versioned}, w.tool)
 	got, ok := w.ask(q, c, to)
-	if next, why, again := w.lock.again(q, got); ok && again {
+	next, why, again := w.lock.again(q, got)
+	if ok && again {
 		how := " stays as it is locked: "
 		if next.Pin == (Pin{}) {
 			how = " goes less far: "
 		}
-		why.Place, why.Message = c.Module.Place, "module."+to.path+how+why.Message
-		w.Kept = append(w.Kept, why)
+		w.keep(c, to, how, why)
 		q = next
 		got, ok = w.ask(q, c, to)
 	}
@@ -368,6 +368,9 @@ func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
 			Code: why.Code, Hint: why.Hint, Place: c.Module.Place,
 			Message: fmt.Sprintf("module.%s is refused: %s", to.path, why.Message),
 		})
+	case problem.Coded(got.err, problem.CodeModuleMoved) && !again:
+		w.keep(c, to, " stays as it is locked: ", w.lock.gone(q, got.err))
+		w.notFetched(c, to, got.err)
 	case got.err != nil && w.lock == nil && !problem.Coded(got.err, problem.CodeNoVersion) && w.stored(from, c, to):
 		why := problem.Of(got.err)
 		w.Diags = append(w.Diags, problem.Problem{
@@ -380,6 +383,12 @@ func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
 		to.question = &q.Call
 		w.enterPackage(from, c, got, to)
 	}
+}
+
+// keep notes why a call keeps its locked module, or one that is less new.
+func (w *walker) keep(c tfconfig.ModuleCall, to *visit, how string, why problem.Problem) {
+	why.Place, why.Message = c.Module.Place, "module."+to.path+how+why.Message
+	w.Kept = append(w.Kept, why)
 }
 
 // ask is the answer to a question about a call; false if it is not known yet, or is not

@@ -52,15 +52,17 @@ const (
 
 // basisOf decides where the requirements of a root module come from. Without a lock file
 // there are no records. Exact has no use for records: they do not show which bytes to
-// reproduce.
+// reproduce. If modules were not read since nobody has them as they are locked, the records
+// are what those required: the entries stay true to the lock file of modules.
 func (b behaviour) basisOf(m scan.RootModule) basis {
 	known := len(m.Tree.Unread) == 0
+	moved := !slices.ContainsFunc(m.Tree.Unread, func(u scan.Unread) bool { return u.Code != problem.CodeModuleMoved })
 	switch {
 	case b.leavesGenerated && m.Generated(b.takesRecorded):
 		return onNothing
 	case known || m.Lock == nil:
 		return onConfiguration
-	case m.Preserves() && !b.leavesGenerated, b.takesRecorded && (b.options.Preserve || m.Preserves()):
+	case m.Preserves() && !b.leavesGenerated, b.takesRecorded && (b.options.Preserve || m.Preserves() || moved):
 		return onRecords
 	}
 	return onConfiguration
