@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,6 +74,7 @@ type moduleHistory struct {
 	down     bool // the server answers 503
 	asked    map[string]int
 	gone     bool // net.git has another name
+	behind   bool // the registry names a server that names the repository
 }
 
 func newModuleHistory(t *testing.T, random *rand.Rand) *moduleHistory {
@@ -107,6 +109,34 @@ func newModuleHistory(t *testing.T, random *rand.Rand) *moduleHistory {
 	h.configure(t)
 	h.want(t, ExitOK, "", "lock", ".", "--module-lock")
 	return h
+}
+
+// TestRegistryBehindAServer locks a module whose registry names a server that names a git
+// repository: the hash is a commit, and no repository is the registry's word.
+func TestRegistryBehindAServer(t *testing.T) {
+	t.Parallel()
+	h := newModuleHistory(t, rand.New(rand.NewPCG(1, 61)))
+	h.behind = true
+	for _, call := range []string{called("net", "mods.example/acme/net/aws", "1.0.0"), called("net", h.server.URL+"/far/1.0.0", "")} {
+		if err := os.Remove(filepath.Join(h.dir, modulelock.Name)); err != nil {
+			t.Fatal(err)
+		}
+		h.write(t, "main.tf", call)
+		h.want(t, ExitOK, "", "lock", ".", "--module-lock")
+		locked := string(h.file(t).Source)
+		if !strings.Contains(locked, `hash = "git:`+h.first+`"`) || strings.Contains(locked, "package") {
+			t.Errorf("locked is\n%s\nwant the commit %s alone", locked, h.first)
+		}
+		for _, args := range [][]string{{"check"}, {"check", "--lock"}, {"verify"}, {"upgrade"}, {"get"}, {"get", "--check"}} {
+			h.want(t, ExitOK, "", append(args, ".")...)
+		}
+		if now := string(h.file(t).Source); now != locked {
+			t.Errorf("the file became\n%s", now)
+		}
+		other := strings.Replace(locked, h.first, strings.Repeat("1", 40), 1)
+		h.write(t, modulelock.Name, other)
+		h.want(t, ExitFailed, "is locked, and it is git:"+h.first+" now", "verify", ".")
+	}
 }
 
 // contentOf are the files of net.git in its commit number n.
@@ -144,9 +174,14 @@ func (h *moduleHistory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"modules": [{"versions": [%s]}]}`, strings.Join(listed, ", "))
+	case slices.Contains(h.releases, version) && h.behind:
+		w.Header().Set("X-Terraform-Get", h.server.URL+"/far/"+version)
+		w.WriteHeader(http.StatusNoContent)
 	case slices.Contains(h.releases, version):
 		w.Header().Set("X-Terraform-Get", h.source("?ref=r"+version))
 		w.WriteHeader(http.StatusNoContent)
+	case strings.HasPrefix(r.URL.Path, "/far/"):
+		w.Header().Set("X-Terraform-Get", h.source("?ref=r"+path.Base(r.URL.Path)))
 	case r.URL.Path == "/net.zip":
 		w.Write(h.archive)
 	default:

@@ -210,8 +210,6 @@ func hash(addr moduleaddr.Address, repository, text string) string {
 		return "must begin with git:, since the package is in a git repository"
 	case getter == "oci" && scheme != schemeOCI:
 		return "must begin with oci:, since the package is in an OCI registry"
-	case addr.Kind == moduleaddr.Registry && repository == "" && scheme == schemeGit:
-		return "must not begin with git: if no package is named"
 	}
 	return ""
 }
