@@ -40,6 +40,9 @@ type Actor struct {
 type OwnIssues struct {
 	// Off says that the repository has issues switched off.
 	Off bool
+	// Visibility is who sees the repository: public, internal or private. Self is the login of
+	// the token's owner, as the comments of an issue name it.
+	Visibility, Self string
 	// List has those that were found: open ones first, then those of bots, which every user
 	// of relock shares, then the oldest.
 	List []Issue
@@ -176,7 +179,7 @@ func (s *issueSearch) due() []*issueList {
 
 // ask adds lists to a query about a repository.
 func (s *issueSearch) ask(q *graphQuery, lists []*issueList) {
-	q.add(" hasIssuesEnabled")
+	q.add(" hasIssuesEnabled visibility")
 	for i, l := range lists {
 		from := ""
 		if l.after != "" {
@@ -220,11 +223,17 @@ func (s *issueSearch) whole(ctx context.Context, r *Repository, viewer string, a
 		return &finding{message: "the answer does not say whether there are issues"}
 	}
 	s.found.Off = !enabled
+	var visibility string
+	if err := json.Unmarshal(answer["visibility"], &visibility); err != nil {
+		return &finding{message: "the answer does not say who sees the repository"}
+	}
+	s.found.Visibility = strings.ToLower(visibility)
 	if viewer == "" {
 		return &finding{message: "the answer does not say whose token it is"}
 	}
 	s.self = asAuthor(r.client, viewer, s.self)
 	r.client.as.self.learn(s.self)
+	s.found.Self = s.self
 	if s.found.Off {
 		return nil
 	}

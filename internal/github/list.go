@@ -53,6 +53,8 @@ type Listed struct {
 	// Pulls are the open pull requests of those branches, by branch: their numbers with
 	// when they changed last.
 	Pulls map[string]string
+	// Opened are the days on which those pull requests were opened, by their numbers.
+	Opened map[int]time.Time
 	// Files are those of the files that were asked for which the head has.
 	Files []string
 	// Compact says that an archive is the cheapest way to its configuration: GitHub has
@@ -121,6 +123,9 @@ func (l ownerList) all(ctx context.Context) ([]Listed, error) {
 			}
 		case page.RepositoryOwner == nil:
 			return nil, &finding{message: "there is no organisation or user of that name", hint: "check its name, and that the token may see it", kind: ErrNotFound}
+		}
+		if page.Viewer.Login != "" { // a search for issues need not ask
+			l.as.self.learn(asAuthor(l.Client, page.Viewer.Login, ""))
 		}
 		list := page.RepositoryOwner.Repositories
 		for i, node := range list.Nodes {
@@ -221,7 +226,7 @@ func listQuery(owner string, o ListOptions, size int, after string) *graphQuery 
 		" languages(first: %d, orderBy: {field: SIZE, direction: DESC}) { nodes { name } } repositoryTopics(first: %d) { nodes { topic { name } } }"+
 		" defaultBranchRef { name target { oid ... on Commit { tree { oid } } } }", mostLanguages, mostTopics)
 	if o.Prefix != "" {
-		q.add(" refs(refPrefix: %s, first: %d) { nodes { prefix name target { oid } associatedPullRequests(first: 1, states: [OPEN]) { nodes { number updatedAt } } } pageInfo { hasNextPage } }", q.text(branchRefs+o.Prefix), mostHeads)
+		q.add(" refs(refPrefix: %s, first: %d) { nodes { prefix name target { oid } associatedPullRequests(first: 1, states: [OPEN]) { nodes { number createdAt updatedAt } } } pageInfo { hasNextPage } }", q.text(branchRefs+o.Prefix), mostHeads)
 	}
 	for i, name := range o.Files {
 		q.add(" f%d: object(expression: %s) { oid }", i, q.text("HEAD:"+name))
@@ -257,6 +262,7 @@ type listedNode struct {
 			AssociatedPullRequests struct {
 				Nodes []struct {
 					Number    int
+					CreatedAt time.Time
 					UpdatedAt string
 				}
 			}
@@ -284,7 +290,7 @@ func listedOf(node json.RawMessage, o ListOptions) (Listed, error) {
 		l.Branch, l.Head, l.Tree = head.Name, head.Target.OID, head.Target.Tree.OID
 	}
 	if n.Refs != nil && !n.Refs.PageInfo.HasNextPage {
-		l.Heads, l.Pulls = map[string]string{}, map[string]string{}
+		l.Heads, l.Pulls, l.Opened = map[string]string{}, map[string]string{}, map[int]time.Time{}
 		for _, ref := range n.Refs.Nodes {
 			// Whether the name begins with the prefix that was asked for is not documented.
 			name := strings.TrimPrefix(ref.Prefix, branchRefs) + ref.Name
@@ -294,6 +300,7 @@ func listedOf(node json.RawMessage, o ListOptions) (Listed, error) {
 			l.Heads[name] = ref.Target.OID
 			for _, p := range ref.AssociatedPullRequests.Nodes {
 				l.Pulls[name] = fmt.Sprintf("#%d %s", p.Number, p.UpdatedAt)
+				l.Opened[p.Number] = p.CreatedAt
 			}
 		}
 	}

@@ -47,6 +47,9 @@ func TestListsARepository(t *testing.T) {
 	if p := got[0].Pulls["relock/all-1"]; !strings.HasPrefix(p, "#1 20") {
 		t.Errorf("the pull request is %q, want #1 with its time", p)
 	}
+	if at := got[0].Opened[1]; len(got[0].Opened) != 1 || at.Year() < 2020 {
+		t.Errorf("pull requests were opened at %v, want #1 with its time", got[0].Opened)
+	}
 	want := github.Listed{
 		ID: got[0].ID, Name: "acme/app", Branch: "main", Head: refs["refs/heads/main"], Tree: got[0].Tree, Visibility: "private",
 		Topics: []string{"terraform"}, Files: []string{".github/relock.yml"},
@@ -54,6 +57,7 @@ func TestListsARepository(t *testing.T) {
 		Properties: map[string][]string{"team": {"platform"}, "stages": {"test", "live"}, "none": nil},
 		Heads:      map[string]string{"relock/all-1": refs["refs/heads/relock/all-1"]},
 		Pulls:      map[string]string{"relock/all-1": got[0].Pulls["relock/all-1"]},
+		Opened:     got[0].Opened,
 	}
 	if diff := cmp.Diff(want, got[0]); diff != "" {
 		t.Errorf("List (-want +got):\n%s", diff)
