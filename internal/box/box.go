@@ -9,6 +9,7 @@ package box
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/relock-dev/relock/internal/safe"
 )
@@ -24,14 +25,16 @@ const (
 	Past Act = "past"
 	// All is Past for every proposal that the issue lists. It stands alone.
 	All Act = "all"
+	// Open is Past for every proposal of a repository, on the page about an organisation.
+	Open Act = "open"
 )
 
 // Box is a box on the issue. It names the digest of what it was about, so that it does
 // nothing about anything else.
 type Box struct {
 	Act    Act
-	Branch string // without the prefix of our branches
-	Digest string // of the proposal, the beginning of it
+	Branch string // without the prefix of our branches; of Open it is the repository, OWNER/NAME
+	Digest string // of the proposal, the beginning of it; empty of Open
 }
 
 // digestLength is how much of a proposal's digest a box names.
@@ -46,18 +49,15 @@ func New(act Act, branch, digest string) Box {
 // Item is the line of the box in the issue, empty, with a text. A branch that no box can
 // name has a line without one.
 func (b Box) Item(text safe.Markdown) safe.Markdown {
-	mark := "<!-- relock-box:" + string(b.Act) + " " + b.Branch + " " + b.Digest + " -->"
-	if b.Act == All {
-		mark = "<!-- relock-box:all -->"
-	}
-	if !boxForm.MatchString("- [ ] " + mark) {
+	mark := "<!-- relock-box:" + strings.TrimSpace(string(b.Act)+" "+b.Branch+" "+b.Digest) + " -->"
+	if line := "- [ ] " + mark; boxForm.FindString(line) != line {
 		return safe.Format("- %s\n", text)
 	}
 	return safe.Format("- [ ] %s%s\n", safe.Ours(mark), text)
 }
 
 // boxForm is the beginning of the line of a box.
-var boxForm = regexp.MustCompile(`(?m)^[ \t]*- \[([ xX])\] <!-- relock-box:(?:(all)|(again|past) ([a-z0-9-]{1,80}) ([0-9a-f]{16})) -->`)
+var boxForm = regexp.MustCompile(`(?m)^[ \t]*- \[([ xX])\] <!-- relock-box:(?:(all)|(again|past) ([a-z0-9-]{1,80}) ([0-9a-f]{16})|(open) ([A-Za-z0-9_-]{1,100}/[A-Za-z0-9._-]{1,100})) -->`)
 
 // In are the checked boxes of an issue's body, each once. With All every Past box of the
 // body counts as checked. Lines of another form are ignored.
@@ -66,7 +66,7 @@ func In(body string) []Box {
 	isAll := slices.ContainsFunc(lines, func(m []string) bool { return m[1] != " " && Act(m[2]) == All })
 	var checked []Box
 	for _, m := range lines {
-		b := Box{Act(m[2] + m[3]), m[4], m[5]}
+		b := Box{Act(m[2] + m[3] + m[6]), m[4] + m[7], m[5]}
 		if (m[1] != " " || isAll && b.Act == Past) && !slices.Contains(checked, b) {
 			checked = append(checked, b)
 		}

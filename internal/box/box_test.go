@@ -58,6 +58,19 @@ func TestBoxForAllChecksWhatWaits(t *testing.T) {
 	}
 }
 
+// The box of a repository names it, and is read as it is printed.
+func TestBoxForARepository(t *testing.T) {
+	t.Parallel()
+	one, other := box.Box{Act: box.Open, Branch: "acme/infra.live"}, box.Box{Act: box.Open, Branch: "acme/edge"}
+	body := one.Item(safe.Const("Open")).String() + other.Item(safe.Const("Open")).String() + "- [x] <!-- relock-box:open acme/infra 0 -->\n- [x] <!-- relock-box:open acme/a/b -->\n"
+	if diff := cmp.Diff([]box.Box{one}, box.Newly(body, strings.Replace(body, "[ ]", "[x]", 1))); diff != "" {
+		t.Errorf("checked (-want +got):\n%s", diff)
+	}
+	if got := (box.Box{Act: box.Open, Branch: "acme/a --> b"}).Item(safe.Const("Open")).String(); got != "- Open\n" {
+		t.Errorf("the line for a repository of another form is %q", got)
+	}
+}
+
 // A branch that no box can name has a line without one.
 func TestBoxesNameBranchesOfTheirForm(t *testing.T) {
 	t.Parallel()
