@@ -8,6 +8,7 @@ type Fleet struct {
 	Listed       int            `json:"listed"`       // repositories that the token sees
 	LeftOut      map[string]int `json:"left_out"`     // of these, by reason
 	Repositories []Outcome      `json:"repositories"` // the other ones, by name
+	Overview     *Overview      `json:"-"`            // what people see first; nil without one
 }
 
 // Outcome is the result for one repository.
