@@ -77,7 +77,7 @@ func sourceOf(text markup) string {
 // sectionsOf are the sections that have content, in the order of the page.
 func sectionsOf(r report.Report, o outline.Outline) markup {
 	pulls := pullLines(r, len(r.PullRequests))
-	return answerSection(r) + chartsSection(r) + verifiedSections(r) + fleetSection(r.Fleet) +
+	return answerSection(r) + overviewSection(r.Fleet) + chartsSection(r) + verifiedSections(r) + fleetSection(r.Fleet) +
 		onlyIf(len(pulls) > 0, "\n<section><h2>Pull requests</h2><ul>"+markupOf(pulls, func(l pullLine) markup { return `<li class="row">` + prose(l.said.Capital()) + `</li>` })+`</ul></section>`) +
 		changesSection(r, o) + lockedSection(r, o) + reviewSection(o) +
 		onlyIf(len(o.Held) > 0, pageSection("held", "Held back", causeList(markupOf(o.Held, func(c *outline.Topic) markup { return causeOf(o, c) })))) +

@@ -1,0 +1,118 @@
+package render
+
+import (
+	"github.com/relock-dev/relock/internal/box"
+	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/outline"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
+)
+
+// The headings of an overview.
+var (
+	useHeadings = []safe.Markdown{safe.Const("Provider"), safe.Const("Newest known"), safe.Const("Root modules")}
+	rowHeadings = []safe.Markdown{
+		safe.Const("Repository"), safe.Const("State"), safe.Const("Pull requests"), safe.Const("Providers behind"), safe.Const("Held back"), safe.Const("As of"),
+	}
+)
+
+// Overview returns the text of the issue about an organisation, and reports whether
+// there is no repository to say anything about. The text is cut like Body.
+func Overview(o report.Overview) (text safe.Markdown, empty bool) {
+	s := outline.ScreenOf(o)
+	parts := []part{
+		{head: safe.Format("Lock files in the repositories of %s. **%s**\n", safe.Code(o.Owner), s.Headline)},
+		{head: missingLine(s)},
+		tablePart(part{rank: 1, share: 5, what: safe.Const("state")}, countHeadings(s), collect.Mapped(s.Counts, countCells)),
+	}
+	for i, n := range s.Needs {
+		p := part{rank: 2 + i, share: 12, what: safe.Const("line"), head: safe.Format("### %s\n\n", n.Heading)}
+		for _, line := range n.Lines {
+			p.add(safe.Format("- %s\n", line))
+		}
+		if n.Further > 0 {
+			p.add(safe.Format("- and %s\n", safe.Count(n.Further, "more line", "more lines")))
+		}
+		parts = append(parts, p)
+	}
+	waiting := part{rank: 6, share: 10, what: safe.Const("repository"), head: safe.Const("### Waiting for room\n\nCheck a box to open what waits, past the limit.\n\n")}
+	for _, r := range s.Rows {
+		if r.Waits > 0 {
+			waiting.add(box.Box{Act: box.Open, Branch: r.Name}.Item(safe.Format("Open %s in %s", safe.Count(r.Waits, "pull request that waits", "pull requests that wait"), r.Link)))
+		}
+	}
+	parts = append(parts, waiting,
+		tablePart(part{rank: 7, share: 12, what: safe.Const("provider"), head: safe.Const("### Versions in use\n\n")}, useHeadings, collect.Mapped(s.Uses, useCells)),
+		tablePart(part{rank: 8, share: 15, what: safe.Const("row"), head: safe.Const("### Repositories that are not quiet\n\n")}, rowHeadings, collect.Mapped(s.Rows, rowCells)),
+		part{head: restLine(s)},
+		part{head: safe.Const("---\n\n[relock](https://github.com/relock-dev/relock) edits this issue when anything here changes. " +
+			"A checked box acts in the next run, if the person who checks it may write to that repository. " +
+			"To stop this, close the issue, or take `dashboard.repository` out of the settings.\n")})
+	return assemble(parts, glanceBound), len(s.Counts) == 0
+}
+
+func missingLine(s outline.Screen) safe.Markdown {
+	if s.Missing.Empty() {
+		return safe.Markdown{}
+	}
+	return safe.Format("> Not of this week: %s.\n", s.Missing)
+}
+
+func restLine(s outline.Screen) safe.Markdown {
+	if s.Rest.Empty() {
+		return safe.Markdown{}
+	}
+	return safe.Format("Without a row: %s. The report of the run lists them.\n", s.Rest)
+}
+
+func countHeadings(s outline.Screen) []safe.Markdown {
+	return []safe.Markdown{safe.Const("State"), safe.Const("Repositories"), s.Since}
+}
+
+func countCells(c outline.ScreenCount) []safe.Markdown {
+	return []safe.Markdown{c.Name.Capital(), c.Number, c.Change}
+}
+
+func useCells(u outline.ScreenUse) []safe.Markdown {
+	return []safe.Markdown{u.Name, u.Newest, u.Majors}
+}
+
+func rowCells(r outline.ScreenRow) []safe.Markdown {
+	return []safe.Markdown{r.Link, r.Standing, r.Pulls, r.Behind, r.Held, r.Day}
+}
+
+// overviewSection is the overview on a page of HTML.
+func overviewSection(f *report.Fleet) markup {
+	if f == nil || f.Overview == nil {
+		return ""
+	}
+	s := outline.ScreenOf(*f.Overview)
+	cells := func(texts []safe.Markdown) []markup {
+		var row []markup
+		for i, text := range texts {
+			if i == 0 {
+				row = append(row, rowHead(prose(text)))
+			} else {
+				row = append(row, td(prose(text)))
+			}
+		}
+		return row
+	}
+	listed := func(title markup, headings []safe.Markdown, rows [][]safe.Markdown) markup {
+		return table(title, "sorts", collect.Mapped(headings, prose), collect.Mapped(rows, cells))
+	}
+	var needs markup
+	for _, n := range s.Needs {
+		lines := n.Lines
+		if n.Further > 0 {
+			lines = append(lines, safe.Format("and %s", safe.Count(n.Further, "more line", "more lines")))
+		}
+		needs += "\n<h3>" + prose(n.Heading) + "</h3><ul>" + bullets(lines) + "</ul>"
+	}
+	return pageSection("overview", "Overview", "\n<p>"+prose(s.Headline)+"</p>"+
+		onlyIf(!s.Missing.Empty(), "<p>Not of this week: "+prose(s.Missing)+".</p>")+
+		listed("States", countHeadings(s), collect.Mapped(s.Counts, countCells))+needs+
+		onlyIf(len(s.Uses) > 0, "\n<h3>Versions in use</h3>"+listed("Versions by provider", useHeadings, collect.Mapped(s.Uses, useCells)))+
+		onlyIf(len(s.Rows) > 0, "\n<h3>Repositories that are not quiet</h3>"+listed("Repositories that are not quiet", rowHeadings, collect.Mapped(s.Rows, rowCells)))+
+		onlyIf(!s.Rest.Empty(), "\n<p>Without a row: "+prose(s.Rest)+".</p>"))
+}
