@@ -8,6 +8,7 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/settings"
 )
 
@@ -34,6 +35,14 @@ type notGiven struct {
 	name   string // empty if that is not known
 	err    *problem.Error
 	unseen bool // the token does not see it: no failure
+}
+
+// outcome is the result for the repository.
+func (u notGiven) outcome() report.Outcome {
+	if u.unseen {
+		return report.Outcome{Name: u.name, State: report.NotReached}
+	}
+	return report.Outcome{Name: u.name, State: report.FleetFailed}
 }
 
 // problem says why the run does nothing about the repository.

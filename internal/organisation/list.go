@@ -59,12 +59,8 @@ func withUnlisted(all report.Report, missing []notGiven) report.Report {
 		if d := u.problem(); !slices.Contains(all.Diagnostics, d) { // those without a name may have the same
 			all.Diagnostics = append(all.Diagnostics, d)
 		}
-		state := report.FleetFailed
-		if u.unseen {
-			state = report.NotReached
-		}
 		if u.name != "" {
-			all.Fleet.Repositories = append(all.Fleet.Repositories, report.Outcome{Name: u.name, State: state})
+			all.Fleet.Repositories = append(all.Fleet.Repositories, u.outcome())
 		}
 	}
 	slices.SortStableFunc(all.Fleet.Repositories, func(a, b report.Outcome) int { return cmp.Compare(a.Name, b.Name) })

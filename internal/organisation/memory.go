@@ -47,6 +47,8 @@ type remembered struct {
 	PullRequests []report.PullRequest `json:"pull_requests,omitzero"`
 	Waits        time.Time            `json:"waits,omitzero"`
 	Full         bool                 `json:"full,omitzero"`
+	// Profile is what the report lacks, for the page about the organisation.
+	Profile report.Profile `json:"profile,omitzero"`
 }
 
 // rememberedModule is a root module with the versions in its lock file, by

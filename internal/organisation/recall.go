@@ -13,6 +13,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -71,6 +72,7 @@ func (t *turns) open() []problem.Problem {
 	for i, l := range t.list.picked.chosen {
 		k := &t.known[i]
 		k.remembered, k.unchanged = t.memory.recall(l, t.org.Settings, t.session.Env().Now)
+		t.profiles[i] = k.Profile
 		k.waits = k.unchanged && !k.Waits.IsZero() && !k.Full
 		k.opens = !slices.ContainsFunc(k.PullRequests, func(p report.PullRequest) bool { return p.Waits && p.Number > 0 })
 	}
@@ -152,7 +154,9 @@ func (t *turns) recall(ctx context.Context, i int) (report.Report, bool) {
 
 // waitingSince is the beginning of a repository's wait for room; zero without
 // one.
-func (t *turns) waitingSince(i int) time.Time { return t.known[i].Waits }
+func (t *turns) waitingSince(i int) time.Time {
+	return t.known[i].Waits
+}
 
 // settled reports whether the decision to read a repository is independent of the
 // turns before it; before is their number.
@@ -209,10 +213,11 @@ func (r remembered) report(repository string) report.Report {
 
 // remember keeps the results of a turn if another run would get the same: nothing
 // was written, and nothing failed. They include the open pull requests, and those
-// that wait for room.
-func (t *turns) remember(l github.Listed, seen *recorder, found report.Report) {
+// that wait for room. It returns what the report lacks for the page.
+func (t *turns) remember(l github.Listed, seen *recorder, found report.Report) report.Profile {
+	profile := outline.ProfileOf(found)
 	if seen == nil {
-		return
+		return profile
 	}
 	r := remembered{Settings: t.org.Settings, Until: seen.until, Excluded: found.Excluded, PullRequests: found.PullRequests, Full: !t.budget.waits}
 	wrote, unsettled, waits := false, false, false
@@ -236,9 +241,11 @@ func (t *turns) remember(l github.Listed, seen *recorder, found report.Report) {
 		if !r.Waits.IsZero() { // it must be read, and keeps its place among those that wait
 			t.memory.remember(l, remembered{Waits: r.Waits})
 		}
-		return
+		return profile
 	}
 	r.Read = t.session.Env().Now
+	profile.Day = provider.Day(r.Read).String()
+	r.Profile = profile
 	for _, d := range found.Diagnostics {
 		if d.Code == problem.CodeUnseen {
 			r.Unseen = append(r.Unseen, d.Message)
@@ -256,4 +263,5 @@ func (t *turns) remember(l github.Listed, seen *recorder, found report.Report) {
 		r.Modules = append(r.Modules, module)
 	}
 	t.memory.remember(l, r)
+	return profile
 }

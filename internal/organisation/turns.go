@@ -13,6 +13,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
@@ -35,7 +36,7 @@ func VisitAll(ctx context.Context, s *run.Session, a run.Ask, org Organisation) 
 		t := &turns{
 			session: s, ask: a, org: org, list: l, readers: cmp.Or(org.Readers, mostReaders),
 			budget: &budget{client: l.client, left: opens}, share: max(1, opens/max(1, len(l.picked.chosen))), lookup: &run.Lookup{},
-			reports: make([]report.Report, len(l.picked.chosen)),
+			reports: make([]report.Report, len(l.picked.chosen)), profiles: make([]report.Profile, len(l.picked.chosen)),
 		}
 		for range l.picked.chosen {
 			t.tallies = append(t.tallies, l.client.NewTally())
@@ -69,7 +70,8 @@ type turns struct {
 	until    github.Wait // why the others have none, if it is a limit of GitHub
 	waiting  []waiter    // the repositories in which something waits
 	reports  []report.Report
-	tallies  []*github.Tally // of requests
+	profiles []report.Profile // of the run, or of earlier ones
+	tallies  []*github.Tally  // of requests
 	rejected rejections
 }
 
@@ -157,7 +159,7 @@ func (t *turns) read(ctx context.Context, i int, r beforehand) beforehand {
 // GitHub interrupts it; false if the limit lasts too long. Plans that are too old
 // are made again.
 func (t *turns) turn(ctx context.Context, i int, r beforehand) bool {
-	t.budget.begin(t.list.picked.chosen[i].Name, t.share)
+	t.begin(i)
 	if r.recalled != nil && t.known[i].waits {
 		r = t.withRoom(ctx, i, r)
 	}
@@ -174,7 +176,7 @@ func (t *turns) turn(ctx context.Context, i int, r beforehand) bool {
 			t.reports[i] = report.Report{PullRequests: t.reports[i].PullRequests}
 			return false
 		}
-		t.budget.begin(t.list.picked.chosen[i].Name, t.share)
+		t.begin(i)
 		r = t.read(ctx, i, r)
 	}
 	if r.planned != nil { // else no request was about it
@@ -184,6 +186,11 @@ func (t *turns) turn(ctx context.Context, i int, r beforehand) bool {
 		t.waiting = append(t.waiting, waiter{index: i, late: t.budget.late})
 	}
 	return true
+}
+
+// begin begins the turn of a repository with its share of the new pull requests.
+func (t *turns) begin(i int) {
+	t.budget.begin(t.list.picked.chosen[i].Name, t.share)
 }
 
 // withRoom begins a turn of a repository in which something waited. It is a plan
@@ -237,7 +244,7 @@ func (t *turns) deliver(ctx context.Context, i int, r beforehand) (failed bool) 
 			return d.Code == problem.CodeNotRootModule && d.Severity == problem.SeverityWarning // most repositories have no root module
 		})
 		t.lookup.Add(r.lookup)
-		t.remember(t.list.picked.chosen[i], r.seen, found)
+		t.profiles[i] = t.remember(t.list.picked.chosen[i], r.seen, found)
 	}
 	t.reports[i] = run.KeepDone(found, t.reports[i])
 	return found.Failed()
@@ -281,6 +288,7 @@ func (t *turns) report(asking context.Context, trouble []problem.Problem) report
 	}
 	all := report.Join(append(reports, begun...)...)
 	all.Verb, all.DryRun, all.Fleet = t.ask.Verb(), t.ask.Settings().DryRun, &fleet
+	fleet.Overview = t.overview(fleet.Repositories)
 	all = withUnlisted(all, t.list.picked.unlisted)
 	all.Diagnostics, all.Stats = slices.Concat(all.Diagnostics, t.rejected.lines(t.done < len(t.order)), trouble), t.session.Spent()
 	if t.done < len(t.order) {
@@ -290,6 +298,28 @@ func (t *turns) report(asking context.Context, trouble []problem.Problem) report
 	}
 	all.Diagnostics = append(all.Diagnostics, t.lookup.Problems()...)
 	return all
+}
+
+// overview sums up the repositories of the run. outcomes are those of the chosen ones.
+func (t *turns) overview(outcomes []report.Outcome) *report.Overview {
+	var members []outline.Member
+	for i, l := range t.list.picked.chosen {
+		members = append(members, outline.Member{Outcome: outcomes[i], Pulls: t.reports[i].PullRequests, Opened: l.Opened, Profile: t.profiles[i]})
+	}
+	for _, u := range t.list.picked.unlisted {
+		if u.name != "" {
+			members = append(members, outline.Member{Outcome: u.outcome(), Profile: report.Profile{Failing: []report.Remark{{Text: u.problem().Message}}}})
+		}
+	}
+	o := outline.OverviewOf(members, t.session.Env().Now)
+	o.Owner = t.org.Owner
+	if server := t.session.Env().Server; server != "" {
+		o.Server = "https://" + server
+	}
+	if t.org.Shard.Of > 0 {
+		o.Shard = fmt.Sprint(t.org.Shard.Number, "/", t.org.Shard.Of)
+	}
+	return &o
 }
 
 // stopped says why a run has not reached all repositories.

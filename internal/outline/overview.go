@@ -225,7 +225,7 @@ func Merge(parts []report.Overview) report.Overview {
 	all := report.Overview{States: map[report.Standing]int{}, Needs: map[report.Need][]report.NeedLine{}, Further: map[report.Need]int{}}
 	uses, needs := map[string]report.ProviderUse{}, map[report.Need][]report.NeedLine{}
 	for _, p := range parts {
-		all.Owner, all.Day = cmp.Or(all.Owner, p.Owner), max(all.Day, p.Day)
+		all.Owner, all.Server, all.Day = cmp.Or(all.Owner, p.Owner), cmp.Or(all.Server, p.Server), max(all.Day, p.Day)
 		all.Needing += counted(p.Needing)
 		for _, s := range report.Standings {
 			addTo(all.States, s, p.States[s])
@@ -392,10 +392,13 @@ func ScreenOf(o report.Overview) Screen {
 	}
 	w := screenWords{o}
 	s := Screen{Missing: w.missing(), Counts: w.counts(), Rest: w.rest()}
-	s.Headline = safe.Format("%s of %s need a person.", safe.Int(o.Needing), safe.Count(all, "repository", "repositories"))
+	who, need := safe.Int(o.Needing), safe.Const("needs")
 	if o.Needing == 0 {
-		s.Headline = safe.Format("None of %s needs a person.", safe.Count(all, "repository", "repositories"))
+		who = safe.Const("None")
+	} else if o.Needing > 1 {
+		need = safe.Const("need")
 	}
+	s.Headline = safe.Format("%s of %s %s a person.", who, safe.Count(all, "repository", "repositories"), need)
 	if o.Since.Week != "" {
 		s.Since = safe.Format("Since %s", safe.Text(o.Since.Week))
 	}
