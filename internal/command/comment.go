@@ -56,7 +56,7 @@ branch if the comment is under relock's issue.`,
 
 // ofPage reports whether a comment is under an issue with relock's marker. Whether relock
 // has opened the issue is asked later.
-func ofPage(e github.CommentEvent) bool { return dashboard.HasMarker(github.Issue{Body: e.Page}) }
+func ofPage(e github.CommentEvent) bool { return dashboard.OfRepository.Is(github.Issue{Body: e.Page}) }
 
 // usage lists the commands as a terminal shows them.
 func usage() string {

@@ -1,5 +1,6 @@
 // Package dashboard opens and edits the one issue that shows what waits in a
-// repository. It also reads the checked boxes of the issue.
+// repository, and the one about all repositories of an organisation. It also reads
+// the checked boxes of an issue.
 //
 // The issue is the oldest open one with a marker of ours that a bot has opened, or
 // the token's owner: an App on the schedule and a workflow's token on events keep
@@ -30,22 +31,62 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// title is the issue's title. A person may change it.
-const title = "Lock files at a glance"
+// Kind is which of relock's issues a page is. A repository may have one of each.
+type Kind int
+
+// The kinds.
+const (
+	OfRepository Kind = iota
+	OfOrganisation
+)
+
+// kinds have the title of an issue, which a person may change, and the word of its
+// marker.
+var kinds = [...]struct{ title, mark string }{
+	OfRepository:   {"Lock files at a glance", "relock-dashboard"},
+	OfOrganisation: {"Lock files of all repositories", "relock-organisation"},
+}
+
+// Is reports whether an issue has a marker of the kind.
+func (k Kind) Is(i github.Issue) bool {
+	_, ok := k.readMarker(i.Body)
+	return ok
+}
 
 // Page is the text for the issue.
 type Page struct {
+	Kind Kind
 	Body safe.Markdown
 	// Empty means that there is nothing to report: then no issue is opened.
 	Empty bool
 	// Open is the number of open pull requests of ours, and OpenAt the address of
-	// their list. Notice says why checked boxes did nothing. These are true of the
-	// moment, and no reason to write the text.
+	// their list. Notice says why checked boxes did nothing. Written names the run, if
+	// the page may. These are true of the moment, and no reason to write the text.
 	Open           int
 	OpenAt, Notice string
+	Written        safe.Markdown
+	// Since are counts that later pages are compared with. They are no reason to write
+	// the text either.
+	Since Counts
 	// Silent are the servers that did not answer the run, sorted. The text lacks
 	// everything that depends on them.
 	Silent []string
+}
+
+// Counts are numbers by name, and the first day of the week that they are of.
+type Counts struct {
+	Week string         `json:"week"`
+	Of   map[string]int `json:"of"`
+}
+
+// SinceIn returns the counts in the marker of the issue that is kept. They come from
+// outside.
+func (k Kind) SinceIn(found github.OwnIssues) Counts {
+	if len(found.List) == 0 {
+		return Counts{}
+	}
+	m, _ := k.readMarker(found.List[0].Body)
+	return m.Since
 }
 
 // Digest identifies a text, without what is true of the moment.
@@ -60,30 +101,32 @@ type remembered struct {
 	// Silent are digests of the servers that did not answer when the text was
 	// made.
 	Silent []string `json:"silent,omitempty"`
+	Since  Counts   `json:"since,omitzero"`
 }
 
-// The hidden comment around a marker, alone on its line.
+// The hidden comment around a marker, alone on its line. The word of the kind is in
+// between.
 const (
-	remembersFrom = "<!-- relock-dashboard:"
+	remembersFrom = "<!-- "
 	remembersTo   = " -->"
 	// mostMarked is the highest length of a marker's line, in bytes.
 	mostMarked = 2048
 )
 
-// line is the marker in the form for readMarker. Nothing in it ends the comment:
-// it has only digests.
-func (m remembered) line() safe.Markdown {
-	text, err := json.Marshal(m)
+// hidden returns data as a comment of HTML for people's texts, under a word. JSON
+// escapes what would end the comment.
+func hidden(word string, data any) safe.Markdown {
+	text, err := json.Marshal(data)
 	if err != nil {
 		panic("encoding a marker: " + err.Error())
 	}
-	return safe.Ours(remembersFrom + string(text) + remembersTo)
+	return safe.Ours(remembersFrom + word + ":" + string(text) + remembersTo)
 }
 
 // readMarker returns the last marker of a body.
-func readMarker(body string) (m remembered, ok bool) {
+func (k Kind) readMarker(body string) (m remembered, ok bool) {
 	for _, line := range slices.Backward(strings.Split(body, "\n")) {
-		text, ours := strings.CutPrefix(strings.TrimRight(line, " \t\r"), remembersFrom)
+		text, ours := strings.CutPrefix(strings.TrimRight(line, " \t\r"), remembersFrom+kinds[k].mark+":")
 		text, whole := strings.CutSuffix(text, remembersTo)
 		var found remembered
 		if ours && whole && len(text) <= mostMarked && json.Unmarshal([]byte(text), &found) == nil {
@@ -93,19 +136,13 @@ func readMarker(body string) (m remembered, ok bool) {
 	return remembered{}, false
 }
 
-// HasMarker reports whether an issue has a marker of ours.
-func HasMarker(i github.Issue) bool {
-	_, ok := readMarker(i.Body)
-	return ok
-}
-
 // mostSilent is the highest number of servers in a marker. With more, the text
 // counts as that of a run that saw nothing.
 const mostSilent = 50
 
 // mark is the marker of a text.
 func (t Page) mark() remembered {
-	m := remembered{Digest: t.Digest()}
+	m := remembered{Digest: t.Digest(), Since: t.Since}
 	for _, server := range t.Silent[:min(len(t.Silent), mostSilent)] {
 		m.Silent = append(m.Silent, silentDigest(server))
 	}
@@ -153,7 +190,7 @@ func whatToDo(found github.OwnIssues, t Page) todo {
 	}
 	page := found.List[0]
 	p := todo{others: collect.Those(found.List[1:], func(i github.Issue) bool { return i.Open })}
-	m, _ := readMarker(page.Body)
+	m, _ := t.Kind.readMarker(page.Body)
 	switch {
 	case !page.Open:
 		p.reason = fmt.Sprintf("somebody closed issue #%d", page.Number)
@@ -217,7 +254,7 @@ func Keep(ctx context.Context, repo *github.Repository, found github.OwnIssues, 
 	}
 	switch what.does {
 	case openIssue:
-		made, err := open(ctx, repo, github.NewIssue{Title: title, Body: t.body(), Labels: o.Labels})
+		made, err := open(ctx, repo, t.Kind, github.NewIssue{Title: kinds[t.Kind].title, Body: t.body(), Labels: o.Labels})
 		if err != nil {
 			return out.failed(err)
 		}
@@ -252,12 +289,12 @@ func Close(ctx context.Context, repo *github.Repository, found github.OwnIssues,
 }
 
 // open opens an issue. After an unclear answer it looks for the marker first.
-func open(ctx context.Context, repo *github.Repository, n github.NewIssue) (github.Issue, error) {
+func open(ctx context.Context, repo *github.Repository, k Kind, n github.NewIssue) (github.Issue, error) {
 	made, err := repo.CreateIssue(ctx, n)
 	if !errors.Is(err, github.ErrUncertain) || ctx.Err() != nil {
 		return made, err
 	}
-	_, own, err := repo.LatestAndIssues(ctx, nil, github.Sought{Is: HasMarker})
+	_, own, err := repo.LatestAndIssues(ctx, nil, github.Sought{Is: k.Is})
 	if err := cmp.Or(err, own.Err); err != nil {
 		return made, err
 	}
@@ -311,13 +348,13 @@ func (o Outcome) failed(err error) Outcome {
 
 // Text is the text as people read it.
 func (t Page) Text() safe.Markdown {
-	var now safe.Markdown
+	now := t.Written
 	if t.Open > 0 {
 		verb := safe.Const("were")
 		if t.Open == 1 {
 			verb = safe.Const("was")
 		}
-		now = safe.Format("%s of relock's %s open when this was written.\n\n", safe.Link(safe.Count(t.Open, "pull request", "pull requests"), t.OpenAt), verb)
+		now = now.And("%s of relock's %s open when this was written.\n\n", safe.Link(safe.Count(t.Open, "pull request", "pull requests"), t.OpenAt), verb)
 	}
 	if t.Notice != "" {
 		now = now.And("> %s\n\n", safe.Text(t.Notice).Sentence())
@@ -327,7 +364,7 @@ func (t Page) Text() safe.Markdown {
 
 // body is the text with its marker.
 func (t Page) body() safe.Markdown {
-	return safe.Format("%s\n\n%s", t.Text().Trimmed(), t.mark().line())
+	return safe.Format("%s\n\n%s", t.Text().Trimmed(), hidden(kinds[t.Kind].mark, t.mark()))
 }
 
 // supersededBy is the text of another issue than the one that is kept. It has no

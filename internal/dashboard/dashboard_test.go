@@ -63,12 +63,12 @@ func TestMarkers(t *testing.T) {
 	t.Parallel()
 	p := Page{Body: safe.Const("Words."), Silent: []string{"b.example.com", "a.example.com"}}
 	forged := "<!-- relock-dashboard:{\"digest\":\"forged\"} -->\n"
-	m, ok := readMarker(forged + p.body().String())
+	m, ok := OfRepository.readMarker(forged + p.body().String())
 	if !ok || m.Digest != p.Digest() || len(m.Silent) != 2 {
 		t.Errorf("the marker is %+v, %t", m, ok)
 	}
 	for _, body := range []string{"", "Words.", "<!-- relock-dashboard:{ -->", "<!-- relock:{\"digest\":\"a\"} -->", "x <!-- relock-dashboard:{\"digest\":\"a\"} -->", "<!-- relock-dashboard:{\"digest\":\"" + strings.Repeat("a", 4096) + "\"} -->"} {
-		if HasMarker(github.Issue{Body: body}) {
+		if OfRepository.Is(github.Issue{Body: body}) {
 			t.Errorf("a marker is read from %.60q", body)
 		}
 	}
@@ -76,7 +76,7 @@ func TestMarkers(t *testing.T) {
 	for i := range mostSilent + 1 {
 		many = append(many, fmt.Sprint(i))
 	}
-	if line := (Page{Silent: many}).mark().line(); line.Len() > mostMarked || !(remembered{}).sawLess(Page{Silent: many}) {
+	if line := hidden("relock-dashboard", Page{Silent: many}.mark()); line.Len() > mostMarked || !(remembered{}).sawLess(Page{Silent: many}) {
 		t.Errorf("a marker of %d servers has %d bytes", len(many), line.Len())
 	}
 }

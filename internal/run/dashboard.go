@@ -91,7 +91,7 @@ func (b *board) search() *github.Sought {
 	if b == nil || b.found != nil {
 		return nil
 	}
-	return &github.Sought{Is: dashboard.HasMarker, Opener: b.ticked.Opener}
+	return &github.Sought{Is: dashboard.OfRepository.Is, Opener: b.ticked.Opener}
 }
 
 // see stores the issues that were found.
@@ -131,9 +131,9 @@ func (b *board) decide(ctx context.Context, repo *github.Repository) {
 	left := box.In(page.Body)
 	if slices.ContainsFunc(b.found.List, func(i github.Issue) bool { return i.Open && i.Number == b.ticked.Issue }) {
 		left = slices.DeleteFunc(left, func(one box.Box) bool { return slices.Contains(b.ticked.Boxes, one) })
-		b.grant(ctx, may, github.Actor{Login: b.ticked.By}, b.ticked.Boxes)
+		b.grant(ctx, may, "this repository", github.Actor{Login: b.ticked.By}, b.ticked.Boxes)
 	}
-	b.grant(ctx, may, page.Editor, left)
+	b.grant(ctx, may, "this repository", page.Editor, left)
 	isAll := slices.Contains(b.granted, box.Box{Act: box.All})
 	if len(b.granted) > mostBoxes && !isAll {
 		b.refused = fmt.Sprintf("%s checked, and %d act in a run", collect.Count(len(b.granted), "box was", "boxes were"), mostBoxes)
@@ -141,8 +141,9 @@ func (b *board) decide(ctx context.Context, repo *github.Repository) {
 	}
 }
 
-// grant makes boxes take effect if a person has write access to the repository.
-func (b *board) grant(ctx context.Context, may func(context.Context, string) (bool, error), who github.Actor, boxes []box.Box) {
+// grant makes boxes take effect if a person has write access to the repository, whose name
+// is where.
+func (b *board) grant(ctx context.Context, may func(context.Context, string) (bool, error), where string, who github.Actor, boxes []box.Box) {
 	switch {
 	case len(boxes) == 0:
 		return
@@ -158,7 +159,7 @@ func (b *board) grant(ctx context.Context, may func(context.Context, string) (bo
 	case err != nil:
 		b.unknown = err
 	case !ok:
-		b.refused = fmt.Sprintf("%s, who may not write to this repository, checked its boxes, and they were cleared", who.Login)
+		b.refused = fmt.Sprintf("%s, who may not write to %s, checked its boxes, and they were cleared", who.Login, where)
 	default:
 		b.granted = append(b.granted, boxes...)
 	}
