@@ -105,7 +105,7 @@ var exampleLines = map[string][][2]string{
 var arguments = map[string]string{
 	"tool-version": "X.Y.Z", "platform": "OS_ARCH", "provider": "PATTERN", "why": "PATTERN",
 	"accept-re-released": "PROVIDER@VERSION", "accept-moved": "PATTERN", "touched": "REVISION", "git": "REVISION",
-	"repo": "OWNER/NAME", "org": "OWNER", "where": "CONDITION", "max-new": "NUMBER", "shard": "I/N",
+	"repo": "OWNER/NAME", "dashboard-repository": "OWNER/NAME", "org": "OWNER", "where": "CONDITION", "max-new": "NUMBER", "shard": "I/N",
 	"config": "FILE", "cache": "FILE", "fleet": "FILE", "ledger": "FILE", "baseline": "FILE",
 	"severity": "CODE=SEVERITY", "recheck": "NUMBER", "jobs": "NUMBER", "set": "NAME",
 	"max-download": "SIZE", "max-bytes": "BYTES", "timeout": "DURATION", "sarif-category": "NAME",

@@ -83,7 +83,7 @@ pull-request:
   limit: 3
   commit-message: "build(deps): {{ provider }} {{to}}"
   release-notes: false
-dashboard: {issue: true, labels: [page]}
+dashboard: {issue: true, labels: [page], repository: acme/platform}
 comments: {via-apps: false}
 unlocked: fail
 module-lock: write
@@ -188,7 +188,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 			Reviewers:    []string{"octocat"}, TeamReviewers: []string{"platform-admins"}, Assignees: []string{"hubot", "mona_corp"},
 			Milestone: "2027 Q1", AutoMerge: "squash", RebaseWhen: "behind-base", Limit: 3, CommitMessage: "build(deps): {{ provider }} {{to}}",
 		},
-		Dashboard: settings.Dashboard{Issue: true, Labels: []string{"page"}},
+		Dashboard: settings.Dashboard{Issue: true, Labels: []string{"page"}, Repository: "acme/platform"},
 		Check:     "upgrade", Judge: settings.JudgeAll, Command: "auto", Format: "text", Timeout: 20 * time.Minute,
 	}
 	own := want.PullRequest

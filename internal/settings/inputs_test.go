@@ -62,6 +62,7 @@ var inputGroups = []inputGroup{
 		{"where", "Conditions on those repositories, like topic=terraform, name=infra-*, visibility=private, property.team=platform, file!=.norelock or fork=any."},
 		{"max-new", "How many pull requests a run opens at most over all repositories; the default is 50."},
 		{"fleet", "File that remembers repositories, so that relock skips unchanged ones; it names private repositories."},
+		{"dashboard-repository", "Repository, as OWNER/NAME, that has one issue about all of those repositories."},
 		{"shard", "Part of those repositories that this job does, like 3/8, with as much of max-new and GitHub's limits."},
 	}},
 }

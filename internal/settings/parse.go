@@ -93,10 +93,11 @@ var (
 	isTeam      = matching(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,254}$`, "%q is not a team; it must be like platform-admins, without the organisation")
 	isAppID     = matching(`^[A-Za-z0-9.]{0,64}$`, "%q is not the ID of a GitHub App; it must be like 123456 or Iv23liAbCd")
 
-	isRepository   = accepting(repositoryName, "%q is not a repository; it must be OWNER/NAME")
-	isLabel        = accepting(labelName, "%q is not a label; GitHub accepts up to 50 characters")
-	isBranch       = accepting(branchName, "%q is not a name that git accepts for a branch")
-	isBranchPrefix = accepting(branchPrefix, "%q is not what git accepts at the beginning of a branch name")
+	isRepository        = accepting(repositoryName, "%q is not a repository; it must be OWNER/NAME")
+	isNoRepositoryOrOne = accepting(func(s string) bool { return s == "" || repositoryName(s) }, "%q is not a repository; it must be OWNER/NAME")
+	isLabel             = accepting(labelName, "%q is not a label; GitHub accepts up to 50 characters")
+	isBranch            = accepting(branchName, "%q is not a name that git accepts for a branch")
+	isBranchPrefix      = accepting(branchPrefix, "%q is not what git accepts at the beginning of a branch name")
 
 	repository = whenUsed(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9._-]{1,100}$`)
 	shard      = whenUsed(`^[1-9][0-9]{0,2}/[1-9][0-9]{0,2}$`)

@@ -1,5 +1,7 @@
 package settings
 
+import "github.com/relock-dev/relock/internal/verbs"
+
 // PullRequest is the settings of pull requests.
 type PullRequest struct {
 	BranchPrefix  string   `key:"branch-prefix"`
@@ -48,10 +50,13 @@ func (p *PullRequest) rows() []Setting {
 	}
 }
 
-// Dashboard is the settings of the issue that shows what waits.
+// Dashboard is the settings of the issue that shows what waits in a repository, and of the
+// issue about all repositories of an organisation.
 type Dashboard struct {
 	Issue  bool     `key:"issue"` // there is one
 	Labels []string `key:"labels"`
+	// Repository has the issue about an organisation, OWNER/NAME; empty: there is none.
+	Repository string `key:"repository" flag:"dashboard-repository" input:"dashboard-repository"`
 }
 
 func (d *Dashboard) rows() []Setting {
@@ -60,5 +65,7 @@ func (d *Dashboard) rows() []Setting {
 			Doc: "Keep one issue, \"Lock files at a glance\". It lists what waits, is held back, was closed by a person, was not read, or breaks a rule. Its boxes ask for what waits. It takes \"issues: write\". While the issue is closed, relock writes nothing to it."},
 		{field: &d.Labels, check: isLabel,
 			Doc: "Labels that the issue gets when it is opened. Those that do not exist are created."},
+		{field: &d.Repository, check: isNoRepositoryOrOne, Operator: true, Verbs: []verbs.Verb{verbs.PR},
+			Doc: "Repository, as OWNER/NAME, in which a run over an organisation keeps one issue about all repositories. It takes \"issues: write\" there, and is refused where it would be more visible than one of them. Empty: none."},
 	}
 }

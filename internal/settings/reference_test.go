@@ -82,6 +82,7 @@ var examples = map[string]string{
 	"pull-request.release-notes":  "false",
 	"dashboard.issue":             "true",
 	"dashboard.labels":            "[dependencies]",
+	"dashboard.repository":        "acme/platform",
 	"comments.via-apps":           "false",
 	"command":                     "lock",
 	"token":                       "${{ secrets.BOT_TOKEN }}",
