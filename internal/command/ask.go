@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/render"
@@ -21,7 +22,11 @@ func (env Env) meansOf(from settings.Sources, s settings.Settings, footer safe.M
 		r.Footer = footer
 		return render.Body(r)
 	}
-	return run.Means{Settings: s, Of: from.In, Body: body, Dashboard: render.Glance, Ticked: env.ticked, Head: env.head()}
+	m := run.Means{Settings: s, Of: from.In, Body: body, Dashboard: render.Glance, Overview: render.Overview, Ticked: env.ticked, Head: env.head()}
+	if strings.EqualFold(env.runtime().Repository(), s.Dashboard.Repository) {
+		m.Written = writtenBy(env.runtime().RunURL())
+	}
+	return m
 }
 
 // head says whether the checkout is the head of a pull request, and whether that is from a

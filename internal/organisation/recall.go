@@ -73,6 +73,7 @@ func (t *turns) open() []problem.Problem {
 		k := &t.known[i]
 		k.remembered, k.unchanged = t.memory.recall(l, t.org.Settings, t.session.Env().Now)
 		t.profiles[i] = k.Profile
+		k.unchanged = k.unchanged && !t.granted[l.Name] // else it is read
 		k.waits = k.unchanged && !k.Waits.IsZero() && !k.Full
 		k.opens = !slices.ContainsFunc(k.PullRequests, func(p report.PullRequest) bool { return p.Waits && p.Number > 0 })
 	}
@@ -155,6 +156,9 @@ func (t *turns) recall(ctx context.Context, i int) (report.Report, bool) {
 // waitingSince is the beginning of a repository's wait for room; zero without
 // one.
 func (t *turns) waitingSince(i int) time.Time {
+	if t.granted[t.list.picked.chosen[i].Name] {
+		return time.Unix(1, 0) // a person waits for it
+	}
 	return t.known[i].Waits
 }
 

@@ -41,13 +41,23 @@ func VisitAll(ctx context.Context, s *run.Session, a run.Ask, org Organisation) 
 		for range l.picked.chosen {
 			t.tallies = append(t.tallies, l.client.NewTally())
 		}
+		t.page = s.FindPage(asking, a)
+		t.granted = t.page.Opens(asking, collect.Mapped(l.picked.chosen, func(one github.Listed) string { return one.Name }))
 		trouble := t.open()
 		t.order = longestWaitFirst(orderOf(l.picked.chosen, t.next(), s.Env().Now), t.waitingSince)
 		if t.all(asking) {
 			t.again(asking)
 		}
 		trouble = append(trouble, t.save()...)
-		return t.report(asking, trouble), nil
+		all := t.report(asking, trouble)
+		if t.page != nil {
+			said, problems := t.page.Keep(ctx, asking, *all.Fleet.Overview)
+			if said != nil {
+				all.Dashboards = append(all.Dashboards, *said)
+			}
+			all.Diagnostics, all.Stats = append(all.Diagnostics, problems...), s.Spent()
+		}
+		return all, nil
 	})
 }
 
@@ -71,6 +81,8 @@ type turns struct {
 	waiting  []waiter    // the repositories in which something waits
 	reports  []report.Report
 	profiles []report.Profile // of the run, or of earlier ones
+	page     *run.OwnerPage   // nil for none
+	granted  map[string]bool  // the repositories in which a person has asked for all that waits
 	tallies  []*github.Tally  // of requests
 	rejected rejections
 }
@@ -145,7 +157,7 @@ func (t *turns) ahead(ctx context.Context, i int) (r beforehand) {
 // read reads and plans for a repository.
 func (t *turns) read(ctx context.Context, i int, r beforehand) beforehand {
 	l := t.list.picked.chosen[i]
-	visit := run.Visit{Known: &l, Prefix: t.list.prefix, Budget: t.budget, Lookup: &run.Lookup{}}
+	visit := run.Visit{Known: &l, Prefix: t.list.prefix, Budget: t.budget, Lookup: &run.Lookup{}, All: t.granted[l.Name]}
 	r.seen, r.lookup, r.at = t.recorder(l), visit.Lookup, t.list.client.Now()
 	r.planned = t.session.Plan(t.tallies[i].In(ctx), t.ask, l.Name, visit)
 	if b, ok := r.planned.Basis(); ok && r.seen != nil {
@@ -188,9 +200,14 @@ func (t *turns) turn(ctx context.Context, i int, r beforehand) bool {
 	return true
 }
 
-// begin begins the turn of a repository with its share of the new pull requests.
+// begin begins the turn of a repository with its share of the new pull requests. If a
+// person has asked for all that waits there, it has all that are left.
 func (t *turns) begin(i int) {
-	t.budget.begin(t.list.picked.chosen[i].Name, t.share)
+	name, share := t.list.picked.chosen[i].Name, t.share
+	if t.granted[name] {
+		share = t.budget.left
+	}
+	t.budget.begin(name, share)
 }
 
 // withRoom begins a turn of a repository in which something waited. It is a plan
@@ -303,16 +320,19 @@ func (t *turns) report(asking context.Context, trouble []problem.Problem) report
 // overview sums up the repositories of the run. outcomes are those of the chosen ones.
 func (t *turns) overview(outcomes []report.Outcome) *report.Overview {
 	var members []outline.Member
+	visibility := "public"
 	for i, l := range t.list.picked.chosen {
 		members = append(members, outline.Member{Outcome: outcomes[i], Pulls: t.reports[i].PullRequests, Opened: l.Opened, Profile: t.profiles[i]})
+		visibility = run.LeastOpen(visibility, l.Visibility)
 	}
 	for _, u := range t.list.picked.unlisted {
 		if u.name != "" {
 			members = append(members, outline.Member{Outcome: u.outcome(), Profile: report.Profile{Failing: []report.Remark{{Text: u.problem().Message}}}})
+			visibility = run.LeastOpen(visibility, "")
 		}
 	}
 	o := outline.OverviewOf(members, t.session.Env().Now)
-	o.Owner = t.org.Owner
+	o.Owner, o.Visibility = t.org.Owner, visibility
 	if server := t.session.Env().Server; server != "" {
 		o.Server = "https://" + server
 	}

@@ -76,6 +76,12 @@ type Means struct {
 	// request says. empty means that the issue has nothing to say. Names of our branches
 	// begin with the prefix.
 	Dashboard func(r report.Report, prefix string) (text safe.Markdown, empty bool)
+	// Overview returns the text of the issue about all repositories of an owner. empty means
+	// that there is no repository.
+	Overview func(report.Overview) (text safe.Markdown, empty bool)
+	// Written names the run on that issue; empty if the workflow is in another repository,
+	// which may be private.
+	Written safe.Markdown
 	// Ticked are the boxes of that issue that the event is about.
 	Ticked Ticked
 	// Head says whether the files on disk are the head of a pull request, and whose. Such a

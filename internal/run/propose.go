@@ -202,6 +202,11 @@ func (p *proposer) propose(ctx, asking context.Context, to Pulls) ([]pr.Proposal
 		holds = func(context.Context, string) (bool, error) { return true, nil }
 	}
 	again, past := p.visit.board.wishes(ctx, at.repo, pulls.BranchPrefix)
+	if p.visit.All {
+		for _, one := range proposals {
+			past[one.Branch] = one.Digest
+		}
+	}
 	return proposals, pr.Propose(ctx, at.repo, proposals, pr.Options{
 		Base: at.base, Bases: pulls.Base, SHA: at.head, Holds: holds, Survey: at.survey, Prefix: pulls.BranchPrefix, Limit: pulls.Limit,
 		Budget: p.visit.Budget, Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate, RebaseWhen: pr.RebaseWhen(pulls.RebaseWhen), Ready: to.Ready,

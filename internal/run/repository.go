@@ -26,6 +26,8 @@ type Visit struct {
 	// Lookup collects names in the request that the repository lacks. Repositories that are
 	// planned at the same time have one each.
 	Lookup *Lookup
+	// All says that everything that waits is opened, past the limit of the repository.
+	All bool
 	// board is the board of the repository's issue; nil: it has none.
 	board *board
 }
