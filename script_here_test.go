@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -89,7 +88,7 @@ func here(ts *testscript.TestScript, args []string) command.Env {
 		CacheDir: cache,
 		GOOS:     runtime.GOOS,
 		Build:    command.Stamp(cmp.Or(ts.Getenv("BUILD_VERSION"), version), cmp.Or(ts.Getenv("BUILD_COMMIT"), commit), info),
-		Now:      time.Now(),
+		Now:      sceneOf(ts).now(),
 		Clock:    sceneOf(ts).clock(),
 	}
 }
