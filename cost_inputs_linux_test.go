@@ -15,7 +15,7 @@ type hostile struct {
 	args    []string // of the program; nil: scan .
 	program string   // what is measured; empty: relock
 	github  bool     // the servers are GitHub's API, too
-	ofGit   bool     // git takes most of the memory, which relock does not bound
+	memory  int64    // how many bytes it may take; 0: mostMemory
 	says    string   // what relock must say of it
 	worst   bool     // of its kind
 }

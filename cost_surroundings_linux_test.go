@@ -1,10 +1,13 @@
 package main
 
 import (
+	"archive/tar"
 	"bytes"
 	"compress/zlib"
 	"context"
 	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"os"
@@ -21,7 +24,7 @@ import (
 // surroundings are hostile inputs that are no configuration of a root module and no
 // answer of a registry: settings, mirrors, GitHub, release notes.
 func surroundings() []hostile {
-	return slices.Concat(directories(), settingsFiles(), cliConfigurations(), mirrors(), moduleServers(), gitHub(), releaseNotes())
+	return slices.Concat(directories(), settingsFiles(), cliConfigurations(), mirrors(), moduleServers(), wholePackages(), gitHub(), releaseNotes())
 }
 
 // What relock says of more than one of them.
@@ -143,40 +146,87 @@ func moduleServers() []hostile {
 	}
 }
 
-// nestedTrees is a bare git repository of a commit whose trees hold one another ten times
-// each: of ten times as many files at each depth, in a few hundred bytes.
-func nestedTrees(depth int) map[string][]byte {
-	files := map[string][]byte{
-		"r.git/config": []byte("[core]\n\trepositoryformatversion = 0\n\tbare = true\n"), "r.git/HEAD": []byte("ref: refs/heads/main\n"),
+// wholePackages are packages of 200 MB that get writes to the disk. They are no attack, and must be
+// in no program's memory as a whole.
+func wholePackages() []hostile {
+	const size = 200_000_000
+	args := []string{"get", "--tool=opentofu", "."}
+	const written = "1 module of 1 package written"
+	large := repeat("x", size)
+	archive := module("module tar.gz with a file of 200 MB that get writes", func() []byte {
+		head := tarHeader(tar.Header{Name: "large.bin", Mode: 0o644, Size: size})
+		return gzipped(slices.Concat(head, large(), make([]byte, 1024+512-size%512)))
+	}, written, false)
+	archive.args, archive.memory = args, mostWhole
+	archive.files = func() map[string][]byte {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%x  large.bin\n", sha256.Sum256(large())))
+		lock := fmt.Appendf(nil, "module \"evil.example/a/b/c\" \"1.0.0\" {\n  hash = \"h1:%s\"\n}\n", base64.StdEncoding.EncodeToString(sum[:]))
+		return map[string][]byte{"main.tf": callsModule()["main.tf"], ".modules.lock.hcl": lock}
+	}
+	return []hostile{archive, {name: "git repository with a file of 200 MB that get writes", says: written, args: args, memory: mostWhole, files: func() map[string][]byte {
+		r := newBareRepository()
+		commit := r.commit(1, "100644", r.object("blob", large()))
+		r.files["main.tf"] = []byte("module \"m\" {\n source = \"git::file://HERE/r.git\"\n}\n")
+		r.files[".modules.lock.hcl"] = fmt.Appendf(nil, "module \"git::file://HERE/r.git\" \"\" {\n  hash = \"git:%s\"\n}\n", commit)
+		return r.files
+	}}}
+}
+
+// bareRepository is a bare git repository, r.git, by its files. Who serves it must have no large
+// file whole in memory, either, to be measured together with who asks.
+type bareRepository struct{ files map[string][]byte }
+
+func newBareRepository() bareRepository {
+	return bareRepository{map[string][]byte{
+		"r.git/config": []byte("[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tbigFileThreshold = 16m\n"), "r.git/HEAD": []byte("ref: refs/heads/main\n"),
 		"r.git/refs/keep": nil,
+	}}
+}
+
+// object adds an object, and returns its ID.
+func (r bareRepository) object(kind string, content []byte) []byte {
+	whole := append(fmt.Appendf(nil, "%s %d\x00", kind, len(content)), content...)
+	id := sha1.Sum(whole)
+	var packed bytes.Buffer
+	w := zlib.NewWriter(&packed)
+	w.Write(whole)
+	w.Close()
+	r.files[fmt.Sprintf("r.git/objects/%x/%x", id[:1], id[1:])] = packed.Bytes()
+	return id[:]
+}
+
+// commit adds the only commit, of a tree that holds an object so many times, and returns its ID.
+func (r bareRepository) commit(times int, mode string, id []byte) string {
+	const who = "a <a@example.com> 1700000000 +0000"
+	commit := fmt.Sprintf("%x", r.object("commit", fmt.Appendf(nil, "tree %x\nauthor %s\ncommitter %s\n\nx\n", r.tree(times, mode, id), who, who)))
+	r.files["r.git/refs/heads/main"] = []byte(commit + "\n")
+	return commit
+}
+
+// tree adds a tree that holds an object so many times.
+func (r bareRepository) tree(times int, mode string, id []byte) []byte {
+	var tree bytes.Buffer
+	for i := range times {
+		fmt.Fprintf(&tree, "%s %d\x00%s", mode, i, id)
 	}
-	object := func(kind string, content []byte) []byte {
-		whole := append(fmt.Appendf(nil, "%s %d\x00", kind, len(content)), content...)
-		id := sha1.Sum(whole)
-		var packed bytes.Buffer
-		w := zlib.NewWriter(&packed)
-		w.Write(whole)
-		w.Close()
-		files[fmt.Sprintf("r.git/objects/%x/%x", id[:1], id[1:])] = packed.Bytes()
-		return id[:]
+	return r.object("tree", tree.Bytes())
+}
+
+// nestedTrees is a repository of a commit whose trees hold one another ten times each: of ten
+// times as many files at each depth, in a few hundred bytes.
+func nestedTrees(depth int) map[string][]byte {
+	r := newBareRepository()
+	mode, id := "100644", r.object("blob", nil)
+	for range depth - 1 {
+		mode, id = "40000", r.tree(10, mode, id)
 	}
-	mode, id := "100644", object("blob", nil)
-	for range depth {
-		var tree bytes.Buffer
-		for i := range 10 {
-			fmt.Fprintf(&tree, "%s %d\x00%s", mode, i, id)
-		}
-		mode, id = "40000", object("tree", tree.Bytes())
-	}
-	who := "a <a@example.com> 1700000000 +0000"
-	commit := object("commit", fmt.Appendf(nil, "tree %x\nauthor %s\ncommitter %s\n\nx\n", id, who, who))
-	files["r.git/refs/heads/main"] = fmt.Appendf(nil, "%x\n", commit)
-	return files
+	r.commit(10, mode, id)
+	return r.files
 }
 
 // ofGit is a row in which git itself takes most of the memory.
 func ofGit(h hostile) hostile {
-	h.ofGit = true
+	h.memory = mostOfGit
 	return h
 }
 

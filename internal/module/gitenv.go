@@ -89,6 +89,7 @@ func (p *gitProgram) environ(of gitRemote) []string {
 		{"include.path", filepath.ToSlash(p.path("settings"))},
 		{"core.hooksPath", os.DevNull},
 		{"core.fsmonitor", "false"},
+		{"core.bigFileThreshold", "16m"}, // git has larger files in parts in memory, and not whole
 		{"credential.interactive", "false"},
 		{"http.followRedirects", "false"},
 		{"http.lowSpeedLimit", "1"}, // bytes a second
