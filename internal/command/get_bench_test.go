@@ -37,11 +37,11 @@ type moduleHost struct {
 	sent              int64
 }
 
-// newModuleHost serves packages of 60 files with some 400 kB. Each repository has 20 commits, of
+// newModuleHost serves packages of 60 files with some 400 kB. Each repository has so many commits, of
 // which each changes five of the files.
-func newModuleHost(tb testing.TB) *moduleHost {
+func newModuleHost(tb testing.TB, commits int) *moduleHost {
 	tb.Helper()
-	const files, commits = 60, 20
+	const files = 60
 	random := rand.New(rand.NewPCG(1, 20))
 	text := func(name string) string {
 		var b strings.Builder
@@ -181,7 +181,7 @@ func (h *moduleHost) root(i int) string {
 // an earlier run has kept, nobody is asked.
 func TestGetFetchesEachPackageOnce(t *testing.T) {
 	t.Parallel()
-	h := newModuleHost(t)
+	h := newModuleHost(t, 1)
 	cli := filepath.Join(t.TempDir(), "cli.tfrc")
 	writeOrFail(t, cli, h.cli)
 	c := &checkout{dir: t.TempDir(), cache: t.TempDir(), env: map[string]string{"TF_CLI_CONFIG_FILE": cli, "PATH": os.Getenv("PATH")}}
@@ -225,7 +225,7 @@ func TestGetFetchesEachPackageOnce(t *testing.T) {
 //	go test -run '^$' -bench 'Get$' -benchtime 1x -timeout 1h ./internal/command
 func BenchmarkGet(b *testing.B) {
 	roots := *compared
-	h := newModuleHost(b)
+	h := newModuleHost(b, 20)
 	m := &monorepo{home: b.TempDir(), program: built(b)}
 	dir := m.lay(b, roots, h.root)
 	get := func() { m.exec(b, h.cli, dir, m.program, "get", "--tool", "terraform", "live/...") }
