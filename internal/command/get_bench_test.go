@@ -93,10 +93,10 @@ func newModuleHost(tb testing.TB, commits int) *moduleHost {
 	git := moduletest.Handler(tb, dir)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		counted := &countingWriter{ResponseWriter: w}
-		fetch := r.URL.Path == "/p7.tar.gz"
+		fetch := r.URL.Path == "/p7.tar.gz" && r.Method == http.MethodGet
 		name, version, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v1/acme/"), "/aws/")
 		switch {
-		case fetch:
+		case r.URL.Path == "/p7.tar.gz":
 			counted.Write(archive.Bytes())
 		case version == "versions":
 			w.Header().Set("Content-Type", "application/json")
