@@ -651,6 +651,9 @@ func (d Vocabulary) Locked(u report.LockedUse, m report.Module) (name, locked, c
 
 // Call is a call of a module, with its place.
 func (d Vocabulary) Call(c upgrade.ModuleCall) safe.Markdown {
+	if c.Module == "" { // no call, but the source of a Terragrunt unit
+		return safe.Format("the source at %s", d.At(c.Place))
+	}
 	return safe.Format("%s at %s", safe.Code(modulePath(c.Module)), d.At(c.Place))
 }
 

@@ -28,7 +28,7 @@ func LockedUses(m scan.RootModule) []LockedUse {
 	for _, e := range m.ModuleLock.Entries {
 		uses[e.Key] = &LockedUse{Address: e.Address, Version: e.Version, Package: e.Package, Hash: e.Hash}
 	}
-	for _, f := range m.All().Fetched {
+	for _, f := range m.Locked() {
 		if f.Hash == "" {
 			continue
 		}

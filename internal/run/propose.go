@@ -33,7 +33,7 @@ func groupKeys(book policy.Rulebook, all []found) []string {
 		for _, key := range providerKeys(book, f) {
 			keys[key] = true
 		}
-		switch locks := slices.ContainsFunc(f.module.Tree.Fetched, func(c scan.Fetched) bool { return c.Hash != "" }); {
+		switch locks := slices.ContainsFunc(f.module.Locked(), func(c scan.Fetched) bool { return c.Hash != "" }); {
 		case f.module.ModuleLock != nil:
 			keys[book.GroupOfModules(f.module.Dir)] = true
 		case locks || len(f.module.Tests.Fetched) > 0:

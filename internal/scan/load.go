@@ -122,7 +122,10 @@ func (l *loading) loadNow(packages *packages, opts *Options) (cost int) {
 	l.read = RootModule{Root: l.Root}
 	l.read.Searched, l.read.Made.Tree = nil, nil // they would use memory as long as the result exists
 	if l.Standalone() {
-		l.read.Tree = ModuleTree{Requirements: Recorded(l.Lock), Unread: l.Made.Unread, Diagnostics: sorted(l.lockProblems())}
+		l.read.Tree = ModuleTree{
+			Requirements: Recorded(l.Lock), Unread: l.Made.Unread, Sources: l.Made.Fetched.Sources, Kept: l.Made.Fetched.Kept,
+			Diagnostics: sorted(slices.Concat(l.lockProblems(), l.Made.Fetched.Diagnostics)),
+		}
 		return PerFact
 	}
 	if l.lock != nil {
@@ -133,6 +136,8 @@ func (l *loading) loadNow(packages *packages, opts *Options) (cost int) {
 	unsaid := func(addr provider.Addr) bool { _, why := w.refused(addr, w.tree.terms[addr]); return why == "" } // an error is reported once
 	l.read.Files = slices.Concat(l.Files, w.files)
 	l.read.AnyChange = l.AnyChange || w.anyChange || l.at().Tree.ThroughLink()
+	made := l.Made.Fetched
+	w.tree.Sources, w.tree.Kept, w.tree.Diags = made.Sources, slices.Concat(made.Kept, w.tree.Kept), slices.Concat(made.Diagnostics, w.tree.Diags)
 	l.read.Tests = w.treeOf(&w.tests, unsaid)
 	l.read.Tree = w.treeOf(&w.tree, func(provider.Addr) bool { return true })
 	l.read.Unfamiliar, l.read.Installed = w.unfamiliar, w.installed

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -77,7 +78,61 @@ func newModuleLock(r Root, opts *Options) *moduleLock {
 			l.entries[e.Key] = e
 		}
 	}
+	for _, reading := range append(slices.Clip(r.Readings), r) {
+		for _, f := range reading.Made.Fetched.Sources {
+			l.add(modulelock.Entry{Key: f.Locked, Package: f.Repository, Hash: f.Hash})
+		}
+	}
 	return l
+}
+
+// FetchSource fetches the module from which another program makes the configuration of a root
+// module, and puts it into Made.Fetched if a lock file of modules has it, or gets it. Errors
+// are those of Source.Fetch.
+func (r *Root) FetchSource(ctx context.Context, source Source, opts *Options, call Call, tool provider.Tool, at problem.Place) (Package, error) {
+	l, made := newModuleLock(*r, opts), &r.Made.Fetched
+	keep := func(how string, why problem.Problem) {
+		why.Place, why.Message = at, "the source"+how+why.Message
+		made.Kept = append(made.Kept, why)
+	}
+	q := l.question(call, tool)
+	fetch := func() (p Package, got fetched) {
+		p, err := source.Fetch(ctx, q.tool, q.Call)
+		return p, fetched{version: p.Version, versions: p.Versions, hash: p.Hash, repository: p.Repository, reference: p.Reference, err: err}
+	}
+	p, got := fetch()
+	next, why, again := l.again(q, got)
+	if again {
+		keep(howKept(next), why)
+		q = next
+		p, got = fetch()
+	}
+	if got.err != nil {
+		if problem.Coded(got.err, problem.CodeModuleMoved) && !again {
+			keep(howKept(q), l.gone(q, got.err))
+		}
+		return p, got.err
+	}
+	e, unlocked := l.record(call, got, tool)
+	if unlocked.Code != "" {
+		unlocked.Place, unlocked.Message = at, "the source cannot be locked: "+unlocked.Message
+		made.Diagnostics = append(made.Diagnostics, unlocked)
+	}
+	if e.Hash != "" {
+		made.Sources = append(made.Sources, Fetched{
+			Locked: e.Key, Repository: e.Package, Hash: e.Hash, Place: at, Call: call, Version: got.version, ID: p.ID, Dir: p.Dir,
+			Source: moduleaddr.Shown(call.Source), Ref: moduleaddr.Ref(call.Source), Versions: got.versions,
+		})
+	}
+	return p, nil
+}
+
+// howKept says how a call keeps its module by another question.
+func howKept(next remoteCall) string {
+	if next.Pin == (Pin{}) {
+		return " goes less far: "
+	}
+	return " stays as it is locked: "
 }
 
 // Uses are the entries of a lock file of modules that calls use, in the order of the calls.
@@ -95,7 +150,7 @@ func Uses(f *modulelock.File, calls []Fetched, tool provider.Tool) []modulelock.
 // locked, as far as known; sorted. It also has packages that were not fetched.
 func RemoteModules(m RootModule) []string {
 	all := m.All()
-	sources := collect.Mapped(all.Fetched, func(f Fetched) string { return f.Call.Source })
+	sources := collect.Mapped(m.Locked(), func(f Fetched) string { return f.Call.Source })
 	for _, u := range all.Unread {
 		if !u.OfEntry() {
 			sources = append(sources, u.Source)

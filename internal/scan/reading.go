@@ -195,6 +195,7 @@ func (j readings) tree(of func(RootModule) ModuleTree, alike map[provider.Addr]b
 	t.Requirements = j.requirements(of, alike)
 	t.Unread = j.unread(func(r RootModule) []Unread { return of(r).Unread })
 	t.Fetched = union(j.known, func(r RootModule) []Fetched { return of(r).Fetched })
+	t.Sources = union(j.known, func(r RootModule) []Fetched { return of(r).Sources })
 	t.Kept = union(j.known, func(r RootModule) []problem.Problem { return of(r).Kept })
 	t.Dirs = union(j.known, func(r RootModule) []string { return of(r).Dirs })
 	slices.Sort(t.Dirs)

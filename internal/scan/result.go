@@ -48,6 +48,8 @@ type ModuleTree struct {
 	// Fetched lists the followed module calls that lead out of the scanned file tree, in
 	// the order in which they were found.
 	Fetched []Fetched
+	// Sources are modules from which another program makes the configuration.
+	Sources []Fetched
 	// Kept are the problems for which entries of the lock file of modules stay as they are: a
 	// module that has moved, a server that does not answer. They stop no plan.
 	Kept []problem.Problem
@@ -61,6 +63,12 @@ type ModuleTree struct {
 	// Notes are facts that are no problems of the files, in the order in which they were
 	// found.
 	Notes []problem.Problem
+}
+
+// Locked are all fetched modules, which a lock file of modules has: also those that no call
+// of the configuration names.
+func (m RootModule) Locked() []Fetched {
+	return slices.Concat(m.Tree.Sources, m.Tree.Fetched, m.Tests.Fetched)
 }
 
 // All has the requirements of the root module and of its tests.
@@ -81,6 +89,7 @@ func (m RootModule) All() ModuleTree {
 		Requirements: parts.in(merged(terms)),
 		Unread:       slices.Concat(m.Tree.Unread, m.Tests.Unread),
 		Fetched:      slices.Concat(m.Tree.Fetched, m.Tests.Fetched),
+		Sources:      m.Tree.Sources,
 		Kept:         slices.Concat(m.Tree.Kept, m.Tests.Kept),
 		Dirs:         slices.Compact(dirs),
 		Diagnostics:  sorted(slices.Concat(m.Tree.Diagnostics, m.Tests.Diagnostics)),

@@ -133,6 +133,9 @@ type Made struct {
 	// Sources are further directories of the searched file tree from which Tree was made;
 	// nil if there is no Tree.
 	Sources []string
+	// Fetched has the module that was fetched to make it, as Sources, with the problems of
+	// locking that.
+	Fetched ModuleTree
 }
 
 // Hole counts the unknown parts of a generated file.

@@ -69,6 +69,7 @@ func joinedTree(units []RootModule, of func(RootModule) ModuleTree) ModuleTree {
 		Requirements: parts.in(merged(terms)),
 		Unread:       union(units, func(u RootModule) []Unread { return of(u).Unread }),
 		Fetched:      union(units, func(u RootModule) []Fetched { return of(u).Fetched }),
+		Sources:      union(units, func(u RootModule) []Fetched { return of(u).Sources }),
 		Kept:         union(units, func(u RootModule) []problem.Problem { return of(u).Kept }),
 		Dirs:         union(units, func(u RootModule) []string { return of(u).Dirs }),
 		Diagnostics:  sorted(union(units, func(u RootModule) []problem.Problem { return of(u).Diagnostics })),

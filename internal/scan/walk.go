@@ -350,11 +350,7 @@ func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
 	got, ok := w.ask(q, c, to)
 	next, why, again := w.lock.again(q, got)
 	if ok && again {
-		how := " stays as it is locked: "
-		if next.Pin == (Pin{}) {
-			how = " goes less far: "
-		}
-		w.keep(c, to, how, why)
+		w.keep(c, to, howKept(next), why)
 		q = next
 		got, ok = w.ask(q, c, to)
 	}
@@ -369,7 +365,7 @@ func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
 			Message: fmt.Sprintf("module.%s is refused: %s", to.path, why.Message),
 		})
 	case problem.Coded(got.err, problem.CodeModuleMoved) && !again:
-		w.keep(c, to, " stays as it is locked: ", w.lock.gone(q, got.err))
+		w.keep(c, to, howKept(q), w.lock.gone(q, got.err))
 		w.notFetched(c, to, got.err)
 	case got.err != nil && w.lock == nil && !problem.Coded(got.err, problem.CodeNoVersion) && w.stored(from, c, to):
 		why := problem.Of(got.err)

@@ -43,9 +43,9 @@ func unitRoots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options)
 	included := includedFiles(made)
 	_ = eachUnit(context.WithoutCancel(ctx), roots, opts.Scan.Jobs, func(i int) { // modules that were fetched before ctx ended count
 		u, r := made[i].Unit, roots[i]
-		if r.Lock != nil || of.stacks.generates(r.Dir) || !included[u.File] && !u.Template && (opts.Scan.Create || r.Named) {
+		if hasLock(r) || of.stacks.generates(r.Dir) || !included[u.File] && !u.Template && (opts.Scan.Create || r.Named) {
 			if opts.Scan.Wanted == nil || !u.Source.Fetched() || opts.Scan.Wanted(unassembled(r, u)) {
-				made[i] = a.Assemble(ctx, u, toolOf(&r, u, opts.Scan.Tool))
+				made[i] = a.Assemble(ctx, u, r.ModuleLock, toolOf(&r, u, opts.Scan.Tool))
 				roots[i].Tool, roots[i].Assumed, roots[i].Guessed, roots[i].Pin = r.Tool, r.Assumed, r.Guessed, r.Pin
 			}
 		}
@@ -64,7 +64,7 @@ func unitRoots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options)
 		ingredient := func(m units.Assembly) bool { // other units include or copy it
 			return included[m.Unit.File] || m.Unit.Template || m.Unit.Empty() && !tfconfig.ConfiguredIn(tree, r.Dir)
 		}
-		if r.Lock == nil && len(r.Problems) == 0 && slices.ContainsFunc(made[i:next], ingredient) {
+		if !hasLock(r) && len(r.Problems) == 0 && slices.ContainsFunc(made[i:next], ingredient) {
 			continue
 		}
 		if r, ok := rootWith(roots[i:next], made[i:next], &told, opts); ok {
@@ -96,6 +96,9 @@ func eachUnit(ctx context.Context, roots []scan.Root, jobs int, do func(i int)) 
 	}
 	return group.Wait()
 }
+
+// hasLock reports whether a root module has a lock file, of providers or of modules.
+func hasLock(r scan.Root) bool { return r.Lock != nil || r.ModuleLock != nil }
 
 // includedFiles are the files that units include.
 func includedFiles(made []units.Assembly) map[string]bool {
@@ -213,17 +216,18 @@ func rootOf(r scan.Root, made units.Assembly, told *toldCauses, opts Options) (s
 	case made.Unit.LeavesLock:
 		told.note(cause{kind: leftAlone}, r.Dir)
 		return r, false
-	case r.Lock == nil && len(r.Problems) == 0 && made.Unit.Excluded:
+	case !hasLock(r) && len(r.Problems) == 0 && made.Unit.Excluded:
 		if opts.Scan.Create || r.Named {
 			told.note(cause{kind: excluded}, r.Dir)
 		}
 		return r, false
-	case r.Lock == nil && len(r.Problems) == 0 && !opts.Scan.Create && !r.Named:
+	case !hasLock(r) && len(r.Problems) == 0 && !opts.Scan.Create && !r.Named:
 		if opts.Scan.Unlocked {
 			told.unlocked = append(told.unlocked, r.Dir)
 		}
 		return r, false
 	}
+	r.Made.Fetched = made.Locked
 	r.Made.Origin, r.Files, r.AnyChange = made.Unit.Source.Text, slices.Concat(r.Files, made.Unit.Files), r.AnyChange || made.Unit.AnyChange
 	for _, f := range made.Unit.Generated {
 		if f.Holes > 0 {

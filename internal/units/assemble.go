@@ -10,6 +10,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/moduleaddr"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -29,6 +30,8 @@ type Assembly struct {
 	// Start is the lock file in the module's directory, if the unit has none. init begins
 	// with it. It is nil if there is none.
 	Start []byte
+	// Locked has the fetched module, if a lock file of modules has it, or gets it.
+	Locked scan.ModuleTree
 	// Failed says why the module could not be fetched; nil if it was.
 	Failed error
 }
@@ -41,7 +44,7 @@ type Assembler struct {
 	// not on disk, or if only the tree itself may be read.
 	repository string
 
-	absent func(dir string) bool // as in scan.Options
+	opts scan.Options
 
 	mu       sync.Mutex
 	packages map[string]*Files // by ID
@@ -53,12 +56,13 @@ type Assembler struct {
 // whose module comes from elsewhere is not known. The options say where the file
 // tree is on this machine, and what is absent from it.
 func NewAssembler(r *Files, source scan.Source, opts scan.Options) *Assembler {
-	return &Assembler{tree: r, source: source, repository: opts.Path, absent: opts.Absent, packages: map[string]*Files{}}
+	return &Assembler{tree: r, source: source, repository: opts.Path, opts: opts, packages: map[string]*Files{}}
 }
 
 // Assemble makes the files that init sees in a unit, for a tool. It fetches the module if
-// the file tree does not have it.
-func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) Assembly {
+// the file tree does not have it. lock is the lock file of modules beside the unit; nil if
+// there is none.
+func (a *Assembler) Assemble(ctx context.Context, u Unit, lock *modulelock.File, tool provider.Tool) Assembly {
 	made := Assembly{Unit: u}
 	if !u.Known() {
 		return made
@@ -66,7 +70,7 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 	if s := u.Source; s.Local {
 		made.Unit.AnyChange = made.Unit.AnyChange || s.in(u.Tree).withoutFile(path.Join(s.Package, s.Subdir))
 	}
-	w, dir, ok := a.module(ctx, &made, tool)
+	w, dir, ok := a.module(ctx, &made, lock, tool)
 	if !ok {
 		return made
 	}
@@ -118,7 +122,7 @@ func (made *Assembly) Hinder(at problem.Place, why staticeval.Unknown) {
 
 // module starts the copy with the module. It returns the directory in the copy in which
 // init runs.
-func (a *Assembler) module(ctx context.Context, made *Assembly, tool provider.Tool) (*workingCopy, string, bool) {
+func (a *Assembler) module(ctx context.Context, made *Assembly, lock *modulelock.File, tool provider.Tool) (*workingCopy, string, bool) {
 	u := made.Unit
 	w := &workingCopy{written: map[string][]byte{}, removed: map[string]bool{}}
 	switch {
@@ -132,18 +136,18 @@ func (a *Assembler) module(ctx context.Context, made *Assembly, tool provider.To
 			return nil, "", false
 		}
 		return w, u.Source.Subdir, true
-	case u.Source.Local && a.absent != nil && a.absent(u.Source.Package):
+	case u.Source.Local && a.opts.Absent != nil && a.opts.Absent(u.Source.Package):
 		made.Hinder(u.Source.Place, staticeval.Unknown{Refused: true, Reason: "the directory of the module is not in the sparse checkout", Hint: scan.CheckOut(u.Source.Package)})
 		return nil, "", false
 	case u.Source.Local && !u.Source.in(u.Tree).IsFile(u.Source.Package):
 		made.refuse(u.Source.Place, "the directory of the module does not exist")
 		return nil, "", false
 	}
-	return a.fetched(ctx, made, w, tool)
+	return a.fetched(ctx, made, w, lock, tool)
 }
 
 // fetched starts the copy with a module that must be fetched.
-func (a *Assembler) fetched(ctx context.Context, made *Assembly, w *workingCopy, tool provider.Tool) (*workingCopy, string, bool) {
+func (a *Assembler) fetched(ctx context.Context, made *Assembly, w *workingCopy, lock *modulelock.File, tool provider.Tool) (*workingCopy, string, bool) {
 	at := made.Unit.Source.Place
 	call, why := made.Unit.Source.call(tool, a.repository)
 	if why != nil {
@@ -154,7 +158,9 @@ func (a *Assembler) fetched(ctx context.Context, made *Assembly, w *workingCopy,
 		made.Hinder(at, staticeval.Unknown{Reason: "the module comes from outside of the repository"})
 		return nil, "", false
 	}
-	p, err := a.source.Fetch(ctx, tool, call)
+	of := scan.Root{Dir: made.Unit.Dir, ModuleLock: lock}
+	p, err := of.FetchSource(ctx, a.source, &a.opts, call, tool, at)
+	made.Locked = of.Made.Fetched
 	if err != nil {
 		d := problem.Of(err)
 		made.Failed = err

@@ -28,7 +28,7 @@ func tree(text string) fstest.MapFS {
 func required(t *testing.T, fsys fstest.MapFS, unit string) []string {
 	t.Helper()
 	a := NewAssembler(NewFiles(fsys), nil, scan.Options{})
-	made := a.Assemble(t.Context(), readUnit(a.tree, unit, nil), provider.Newest(provider.Terraform))
+	made := a.Assemble(t.Context(), readUnit(a.tree, unit, nil), nil, provider.Newest(provider.Terraform))
 	var said []string
 	for _, p := range made.Unit.Problems {
 		how := "unknown"
@@ -337,7 +337,7 @@ func FuzzUnit(f *testing.F) {
 			name: {Data: []byte(unit)}, "u/a.hcl": {Data: []byte(other)}, "u/" + autoName: {Data: []byte(other)}, "u/" + valuesName: {Data: []byte(unit)},
 			"u/main.tf": {Data: []byte("")},
 		}), nil, scan.Options{})
-		made := a.Assemble(t.Context(), readUnit(a.tree, "u", nil), provider.Newest(provider.OpenTofu))
+		made := a.Assemble(t.Context(), readUnit(a.tree, "u", nil), nil, provider.Newest(provider.OpenTofu))
 		if (made.Tree == nil) == made.Unit.Known() {
 			t.Errorf("there is a tree: %t, problems: %v", made.Tree != nil, made.Unit.Problems)
 		}

@@ -61,7 +61,7 @@ func TestUnit_waysOfTwoFiles(t *testing.T) {
 		open := func(n int) string { return strings.Repeat("%{ if local.x == \"a\" }#%{ endif }\n", n) }
 		files := tree("-- u/terragrunt.hcl --\nlocals {\n  x = get_env(\"X\")\n}\n" + generated("a", "a.tf", "overwrite", open(first)) + generated("b", "b.tf", "overwrite", open(second)))
 		a := NewAssembler(NewFiles(files), nil, scan.Options{})
-		return a.Assemble(t.Context(), readUnit(a.tree, "u", nil), provider.Newest(provider.Terraform)).Unit
+		return a.Assemble(t.Context(), readUnit(a.tree, "u", nil), nil, provider.Newest(provider.Terraform)).Unit
 	}
 	if u := unit(2, 3); !u.Known() {
 		t.Errorf("with 32 ways the unit is not known: %v", u.Problems)

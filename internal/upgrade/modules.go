@@ -15,7 +15,7 @@ import (
 // the file is shared, the entries that were there stay: what was not seen may need them.
 func modulesAfter(m scan.RootModule) (entries []modulelock.Entry, locks bool) {
 	needed := map[modulelock.Key]modulelock.Entry{}
-	for _, f := range slices.Concat(m.Tree.Fetched, m.Tests.Fetched) {
+	for _, f := range m.Locked() {
 		if f.Hash != "" {
 			needed[f.Locked] = modulelock.Entry{Key: f.Locked, Package: f.Repository, Hash: f.Hash}
 		}
@@ -76,7 +76,7 @@ func moduleChanges(m scan.RootModule, now *modulelock.File) []ModuleChange {
 	}
 	changes := collect.Mapped(modulelock.Compare(old, now), func(c modulelock.Change) ModuleChange { return ModuleChange{Change: c} })
 	var switched []ModuleChange
-	calls := slices.Concat(m.Tree.Fetched, m.Tests.Fetched)
+	calls := m.Locked()
 	for i, was := range scan.Uses(old, calls, m.Tool) {
 		f := calls[i]
 		call, told := ModuleCall{f.Module, f.Place}, was.Hash == "" || was.Key == f.Locked
