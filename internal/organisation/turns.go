@@ -51,7 +51,7 @@ func VisitAll(ctx context.Context, s *run.Session, a run.Ask, org Organisation) 
 		trouble = append(trouble, t.save()...)
 		all := t.report(asking, trouble)
 		if t.page != nil {
-			said, problems := t.page.Keep(ctx, asking, *all.Fleet.Overview)
+			said, problems := t.page.Keep(ctx, asking, all.Fleet.Overview)
 			if said != nil {
 				all.Dashboards = append(all.Dashboards, *said)
 			}
@@ -322,7 +322,11 @@ func (t *turns) overview(outcomes []report.Outcome) *report.Overview {
 	var members []outline.Member
 	visibility := "public"
 	for i, l := range t.list.picked.chosen {
-		members = append(members, outline.Member{Outcome: outcomes[i], Pulls: t.reports[i].PullRequests, Opened: l.Opened, Profile: t.profiles[i]})
+		m := outline.Member{Outcome: outcomes[i], Pulls: t.reports[i].PullRequests, Opened: l.Opened, Profile: t.profiles[i]}
+		if said, ok := t.rejected.by[i]; ok { // in words that several may share
+			m.Profile.Failing = []report.Remark{{Text: said.words}}
+		}
+		members = append(members, m)
 		visibility = run.LeastOpen(visibility, l.Visibility)
 	}
 	for _, u := range t.list.picked.unlisted {

@@ -24,6 +24,7 @@ const (
 	mostUses     = 60  // providers
 	mostMajors   = 8   // major versions of a provider
 	mostHeld     = 5   // remarks about a repository
+	mostRunes    = 160 // of a cause
 	longOpenDays = 14
 )
 
@@ -55,7 +56,7 @@ func ProfileOf(r report.Report) report.Profile {
 		}
 	}
 	for _, c := range reviewOf(r, d) {
-		text := report.Remark{Text: lasting(c).Text.WithoutDetails().Plain()}
+		text := report.Remark{Text: cut(lasting(c).Text.WithoutDetails().Plain())}
 		switch c.Concern {
 		case ConcernModule:
 			moved.Add(text)
@@ -86,6 +87,14 @@ func heldShortly(d Vocabulary, h upgrade.Held) string {
 		return "by `" + d.bound(h.Term).Plain() + "`"
 	}
 	return d.because(h).WithoutDetails().Plain()
+}
+
+// cut shortens a sentence to what a line has room for.
+func cut(text string) string {
+	if runes := []rune(text); len(runes) > mostRunes {
+		return strings.TrimRight(string(runes[:mostRunes-1]), " ") + "…"
+	}
+	return text
 }
 
 // usedBefore are the entries of a lock file before the run.
@@ -156,9 +165,11 @@ func (m Member) overview(now time.Time) report.Overview {
 		need(report.NeedModule, what, 0, m.Profile.Day)
 	}
 	if !standing.Quiet() {
-		o.Rows = []report.OverviewRow{{
-			Name: m.Name, Standing: standing, Pulls: open, Waits: waits, Behind: m.Profile.Behind, Held: m.Profile.Held[:min(len(m.Profile.Held), mostHeld)], Day: m.Profile.Day,
-		}}
+		held := slices.Clip(m.Profile.Held[:min(len(m.Profile.Held), mostHeld)])
+		if more := len(m.Profile.Held) - len(held); more > 0 {
+			held = append(held, report.Remark{Text: fmt.Sprintf("and %d more", more)})
+		}
+		o.Rows = []report.OverviewRow{{Name: m.Name, Standing: standing, Pulls: open, Waits: waits, Behind: m.Profile.Behind, Held: held, Day: m.Profile.Day}}
 	}
 	return o
 }
@@ -522,9 +533,7 @@ func (w screenWords) row(r report.OverviewRow) ScreenRow {
 	row := ScreenRow{
 		Name: r.Name, Link: w.repository(r.Name), Standing: safe.Text(string(r.Standing)), Day: safe.Text(r.Day), Waits: counted(r.Waits),
 		Pulls: safe.Join(", ", collect.Mapped(r.Pulls, func(n int) safe.Markdown { return w.pull(r.Name, n) })...),
-		Held: safe.Join(", ", collect.Mapped(r.Held, func(h report.Remark) safe.Markdown {
-			return safe.Format("%s %s", safe.Code(h.Provider), safe.Hint(h.Text))
-		})...),
+		Held:  safe.Join(", ", collect.Mapped(r.Held, heldItem)...),
 	}
 	if r.Waits > 0 {
 		waiting := safe.Format("%s", safe.Count(row.Waits, "waits", "wait"))
@@ -541,6 +550,14 @@ func (w screenWords) row(r report.OverviewRow) ScreenRow {
 	}
 	row.Behind = safe.Join(", ", behind...)
 	return row
+}
+
+// heldItem is a remark about what is held back.
+func heldItem(h report.Remark) safe.Markdown {
+	if h.Provider == "" {
+		return safe.Hint(h.Text)
+	}
+	return safe.Format("%s %s", safe.Code(h.Provider), safe.Hint(h.Text))
 }
 
 // nameWithout is the name of a repository without its owner.

@@ -35,10 +35,12 @@ type OwnerPage struct {
 }
 
 // FindPage looks for the issue that the settings of an ask want; nil if they want none, or
-// if the ask is about a part of each repository.
+// if a person has restricted the run to some repositories, directories or providers.
 func (s *Session) FindPage(ctx context.Context, a Ask) *OwnerPage {
 	p := &OwnerPage{session: s, ask: a, own: a.means.Settings, name: a.means.Settings.Dashboard.Repository}
-	if p.name == "" || len(p.own.Providers)+len(a.targets[0].dirs) > 0 {
+	by := p.own.Values
+	part := by["org.where"].By == settings.ByFlag && by["dashboard.repository"].By != settings.ByFlag
+	if p.name == "" || part || len(p.own.Providers)+len(a.targets[0].dirs) > 0 {
 		return nil
 	}
 	asking := p.own
@@ -83,9 +85,10 @@ func (p *OwnerPage) Opens(ctx context.Context, repositories []string) map[string
 	return opens
 }
 
-// Keep updates the issue by what a run has found. asking is the time of the run: what it
-// did not see changes nothing. The result is nil if nothing is to be said about the issue.
-func (p *OwnerPage) Keep(ctx, asking context.Context, o report.Overview) (*report.Dashboard, []problem.Problem) {
+// Keep updates the issue by what a run has found, and adds to the overview what the issue
+// says. asking is the time of the run: what it did not see changes nothing. The result is
+// nil if nothing is to be said about the issue.
+func (p *OwnerPage) Keep(ctx, asking context.Context, o *report.Overview) (*report.Dashboard, []problem.Problem) {
 	acting, stop := p.session.bounds.finishing(ctx, asking)
 	defer stop()
 	out := dashboard.Outcome{Operation: "none"}
@@ -119,7 +122,8 @@ func (p *OwnerPage) Keep(ctx, asking context.Context, o report.Overview) (*repor
 
 // write writes the issue, and the comment of a shard below it. Only the first shard writes
 // the issue, by the comments of all.
-func (p *OwnerPage) write(ctx context.Context, o report.Overview, out dashboard.Outcome, said *report.Dashboard) dashboard.Outcome {
+func (p *OwnerPage) write(ctx context.Context, found *report.Overview, out dashboard.Outcome, said *report.Dashboard) dashboard.Outcome {
+	o := *found
 	var known []dashboard.Part
 	stands := len(p.found.List) > 0 && p.found.List[0].Open
 	if o.Shard != "" && stands {
@@ -132,7 +136,8 @@ func (p *OwnerPage) write(ctx context.Context, o report.Overview, out dashboard.
 		o = settled(o, known)
 	}
 	if strings.HasPrefix(o.Shard, "1/") || o.Shard == "" {
-		page := p.page(joined(o, p.allowed(known)))
+		var page dashboard.Page
+		*found, page = p.page(joined(o, p.allowed(known)))
 		if p.own.DryRun {
 			said.Body = page.Text().String()
 		}
@@ -157,8 +162,8 @@ func (p *OwnerPage) write(ctx context.Context, o report.Overview, out dashboard.
 	return out
 }
 
-// page is the content of the issue.
-func (p *OwnerPage) page(o report.Overview) dashboard.Page {
+// page is the content of the issue, and the overview that it is made of.
+func (p *OwnerPage) page(o report.Overview) (report.Overview, dashboard.Page) {
 	since, now := dashboard.OfOrganisation.SinceIn(p.found), weekOf(p.session.env.Now)
 	if since.Week != now {
 		since = dashboard.Counts{Week: now, Of: map[string]int{}}
@@ -175,7 +180,7 @@ func (p *OwnerPage) page(o report.Overview) dashboard.Page {
 	}
 	page := dashboard.Page{Kind: dashboard.OfOrganisation, Notice: p.board.refused, Written: p.ask.means.Written, Since: kept(since)}
 	page.Body, page.Empty = p.ask.means.Overview(o)
-	return page
+	return o, page
 }
 
 // kept are counts without what is no count of ours, since people may edit a marker.
