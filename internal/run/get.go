@@ -14,7 +14,6 @@ import (
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/file"
-	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/modulesdir"
 	"github.com/relock-dev/relock/internal/problem"
@@ -107,16 +106,10 @@ type pinnedOnly struct{ scan.Source }
 
 // Fetch implements scan.Source.
 func (p pinnedOnly) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) (scan.Package, error) {
-	if call.Pin == (scan.Pin{}) && !onMachine(call, tool) {
+	if call.Pin == (scan.Pin{}) && !scan.OnMachine(call, tool) {
 		return scan.Package{}, &problem.Error{Problem: problem.Problem{Code: problem.CodeUnlocked, Message: modulelock.Name + " has no entry for it"}}
 	}
 	return p.Source.Fetch(ctx, tool, call)
-}
-
-// onMachine reports whether a call names a directory or an archive on the disk of this machine.
-func onMachine(call scan.Call, tool provider.Tool) bool {
-	a, err := moduleaddr.Parse(call.Source, tool.Name)
-	return err == nil && a.Kind == moduleaddr.Remote && a.Package.Getter == "file"
 }
 
 // getting is a run of Get.
@@ -198,7 +191,7 @@ func (r installing) calls() bool {
 
 // left reports whether its modules are left to init: they are not locked.
 func (r installing) left() bool {
-	remote := len(r.unlocked) > 0 || slices.ContainsFunc(r.All().Fetched, func(f scan.Fetched) bool { return !onMachine(f.Call, r.Tool) })
+	remote := len(r.unlocked) > 0 || slices.ContainsFunc(r.All().Fetched, func(f scan.Fetched) bool { return !scan.OnMachine(f.Call, r.Tool) })
 	_, err := os.Lstat(r.tree.path(path.Join(r.Dir, modulelock.Name)))
 	return remote && errors.Is(err, fs.ErrNotExist)
 }

@@ -76,7 +76,7 @@ func judgeModuleLock(ctx context.Context, j job, p planned, l judgedFile) planne
 	if j.settings.Offline {
 		source = nil
 	}
-	findings := verify.JudgeModules(ctx, source, entries, j.settings.Jobs)
+	findings, counts := verify.JudgeModules(ctx, source, entries, j.settings.Jobs)
 	for n, f := range findings {
 		findings[n].Severity = verify.SeverityOf(by.Severities, f.Code, by.Strict)
 	}
@@ -84,7 +84,10 @@ func judgeModuleLock(ctx context.Context, j job, p planned, l judgedFile) planne
 		findings = append(findings, lockInToolCache(name))
 	}
 	findings, accepted := j.ask.judged.Baseline.Accept(findings)
-	if len(findings)+len(accepted)+len(problems) == 0 {
+	if j.ask.verb != verbs.Verify {
+		counts = nil
+	}
+	if len(findings)+len(accepted)+len(problems)+len(counts) == 0 {
 		return p
 	}
 	if i < 0 {
@@ -95,6 +98,10 @@ func judgeModuleLock(ctx context.Context, j job, p planned, l judgedFile) planne
 	if of.ModuleLock == nil || !problem.AnyError(of.Problems) { // else the root module has them
 		had := func(d problem.Problem) bool { return slices.Contains(m.Diagnostics, d) }
 		m.Diagnostics = append(slices.Clip(m.Diagnostics), slices.DeleteFunc(problems, had)...)
+	}
+	if len(counts) > 0 {
+		m.Verified = cmp.Or(m.Verified, &report.Verified{Counts: verify.Counts{}})
+		m.Verified.Counts.Add(counts)
 	}
 	m.Findings = append(m.Findings, findings...)
 	m.Accepted = append(m.Accepted, accepted...)

@@ -230,6 +230,12 @@ func pinOf(e modulelock.Entry) Pin {
 	return p
 }
 
+// OnMachine reports whether a call names a directory or an archive on the disk of this machine.
+func OnMachine(call Call, tool provider.Tool) bool {
+	a, err := moduleaddr.Parse(call.Source, tool.Name)
+	return err == nil && a.Kind == moduleaddr.Remote && a.Package.Getter == "file"
+}
+
 // entryOf is the entry for the package of a call; false if it cannot be locked.
 func entryOf(call Call, got fetched, tool provider.ToolName) (modulelock.Entry, bool) {
 	a, err := moduleaddr.Parse(call.Source, tool)
@@ -341,10 +347,14 @@ func (l *moduleLock) record(q Call, got fetched, tool provider.Tool) (modulelock
 		return modulelock.Entry{}, problem.Problem{}
 	}
 	e, ok := entryOf(q, got, tool.Name)
-	if !ok {
+	switch {
+	case !ok && OnMachine(q, tool):
 		return modulelock.Entry{}, problem.Problem{
 			Severity: problem.SeverityWarning, Code: problem.CodeModuleOnDisk, Message: "its package is on the disk of this machine",
 		}
+	case !ok: // it was read from where init has put it, by a run that asks nobody
+		e, _ = l.serving(q, tool)
+		return e, problem.Problem{}
 	}
 	old, locked := l.entries[e.Key]
 	disputed := locked && l.disputed[e.Key] != nil

@@ -41,7 +41,8 @@ type LockedModule struct {
 // JudgeModules says which entries do not have what their packages are now, and for which
 // that could not be asked. A finding is about one entry. Their severity is not set. A nil
 // source answers nothing. jobs bounds the questions that are open at once; 0 means a default.
-func JudgeModules(ctx context.Context, src ModuleSource, entries []LockedModule, jobs int) []problem.Problem {
+// counts count the entries by verdict.
+func JudgeModules(ctx context.Context, src ModuleSource, entries []LockedModule, jobs int) (found []problem.Problem, counts Counts) {
 	errs := make([]error, len(entries))
 	var asking errgroup.Group
 	asking.SetLimit(ask.Jobs(jobs))
@@ -52,13 +53,21 @@ func JudgeModules(ctx context.Context, src ModuleSource, entries []LockedModule,
 		})
 	}
 	_ = asking.Wait()
-	var found []problem.Problem
+	counts = Counts{}
 	for i, err := range errs {
-		if err != nil {
-			found = append(found, entries[i].finding(err))
+		if err == nil {
+			counts[BySource]++
+			continue
 		}
+		f := entries[i].finding(err)
+		if f.Code == problem.CodeHashUnproven {
+			counts[Unproven]++
+		} else {
+			counts[Disproven]++
+		}
+		found = append(found, f)
 	}
-	return found
+	return found, counts
 }
 
 // finding is the finding about an entry. Other errors than those that refute it leave it
@@ -96,7 +105,7 @@ func unsaid(message string) error {
 
 func (e LockedModule) judge(ctx context.Context, src ModuleSource) error {
 	if src == nil {
-		return unsaid("nobody is asked with --offline")
+		return &problem.Error{Problem: problem.Problem{Code: problem.CodeHashUnproven, Message: "nobody is asked with --offline", Hint: ForOffline.help()}}
 	}
 	a, err := moduleaddr.Parse(e.Address, e.Tool.Name)
 	switch {

@@ -96,9 +96,16 @@ func TestEntriesOfModulesAreJudged(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			found := JudgeModules(t.Context(), tt.src, []LockedModule{{
+			found, counts := JudgeModules(t.Context(), tt.src, []LockedModule{{
 				Entry: tt.entry, Path: "live/.modules.lock.hcl", Tool: provider.Newest(provider.Terraform), Moving: tt.moving,
 			}}, 0)
+			verdict := map[problem.Code]Verdict{"": BySource, problem.CodeHashUnproven: Unproven}[tt.want]
+			if verdict == "" {
+				verdict = Disproven
+			}
+			if counts[verdict] != 1 || counts.Hashes() != 1 {
+				t.Errorf("counts are %v, want one %s", counts, verdict)
+			}
 			var got problem.Code
 			if len(found) > 0 {
 				got = found[0].Code

@@ -24,12 +24,13 @@ const (
 	ByMirror  Verdict = "mirror"   // a mirror of the operator has it, and no registry may be asked
 	ByReport  Verdict = "reported" // a registry reports it for a package that the list names
 	Unsigned  Verdict = "unsigned" // an unsigned list names it
+	BySource  Verdict = "source"   // the source of a module has it now
 	Disproven Verdict = "refuted"  // relock has looked at everything that could explain it, and nothing does
 	Unproven  Verdict = "unproven" // relock could not look at everything
 )
 
 // verdicts are all verdicts in the order of the summary.
-var verdicts = []Verdict{ByList, ByPackage, ByCache, ByMirror, ByReport, Unsigned, Disproven, Unproven}
+var verdicts = []Verdict{ByList, ByPackage, ByCache, ByMirror, ByReport, Unsigned, BySource, Disproven, Unproven}
 
 // Obstacle says why a hash is Unproven.
 type Obstacle string
@@ -112,7 +113,7 @@ func (c Counts) MarshalJSON() ([]byte, error) {
 // only if nothing is proven: no package proves a zh.
 var words = map[Verdict]string{
 	ByList: "in signed lists", ByPackage: "h1 by packages hashed now", ByCache: "h1 by earlier runs",
-	ByMirror: "known from mirrors alone", ByReport: "known from a registry's word alone", Unsigned: "in unsigned lists",
+	ByMirror: "known from mirrors alone", ByReport: "known from a registry's word alone", Unsigned: "in unsigned lists", BySource: "of modules by their sources",
 	Disproven: "refuted", Unproven: "unproven",
 }
 
