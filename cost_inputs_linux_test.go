@@ -67,6 +67,7 @@ var hostileInputs = []hostile{
 	{name: "lock file of modules of 8 MB of `[`", files: file(".modules.lock.hcl", repeat("[", 8_000_000)), args: diffModules, says: tooMany},
 	{name: "lock file of modules of 16 MiB", files: file(".modules.lock.hcl", repeat("#", largest)), args: diffModules, says: "larger than 8 MiB"},
 	{name: "lock file of modules of as many entries as fit", files: file(".modules.lock.hcl", lockedModules("a", parsed/30)), args: diffModules, says: "git::file:///a0", worst: true},
+	{name: "lock file of modules of 10,000 entries, verified", files: file("live/.modules.lock.hcl", lockedModules("a", 10_000)), args: []string{"verify", "live"}, says: "could not be compared with git:aaaa"},
 	{name: "lock file of modules of as many comments as fit", files: file(".modules.lock.hcl", repeat("#"+strings.Repeat("x", 50)+"\n", parsed/2)), args: diffModules, says: "no differences"},
 	{name: "lock file of modules with an error in each line", files: file(".modules.lock.hcl", numbered("module \"a\" \"%d\" {}\n", parsed/12)), args: diffModules, says: "further errors from here on are not listed"},
 	{name: "lock file of modules with a hash of 7 MB", files: file(".modules.lock.hcl", text("module \"oci://a/b\" \"\" {\n hash=\"", repeat("a", 7_000_000), "\"\n}\n")), args: diffModules, says: "must not take more than 8192 bytes"},

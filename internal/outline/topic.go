@@ -53,7 +53,7 @@ type symptom struct {
 	said, next safe.Markdown
 	places     []safe.Markdown
 	changed    []safe.Markdown // further places, which next has as details
-	dir        string // the root module; empty if the symptom is of the run
+	dir        string          // the root module; empty if the symptom is of the run
 	// general is the sentence about several symptoms. If it is empty, it is said
 	// without the details.
 	general safe.Markdown

@@ -89,7 +89,7 @@ func newModuleLock(r Root, opts *Options) *moduleLock {
 // FetchSource fetches the module from which another program makes the configuration of a root
 // module, and puts it into Made.Fetched if a lock file of modules has it, or gets it. Errors
 // are those of Source.Fetch.
-func (r *Root) FetchSource(ctx context.Context, source Source, opts *Options, call Call, tool provider.Tool, at problem.Place) (Package, error) {
+func FetchSource(ctx context.Context, r *Root, source Source, opts *Options, call Call, tool provider.Tool, at problem.Place) (Package, error) {
 	l, made := newModuleLock(*r, opts), &r.Made.Fetched
 	keep := func(how string, why problem.Problem) {
 		why.Place, why.Message = at, "the source"+how+why.Message

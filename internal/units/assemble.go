@@ -159,7 +159,7 @@ func (a *Assembler) fetched(ctx context.Context, made *Assembly, w *workingCopy,
 		return nil, "", false
 	}
 	of := scan.Root{Dir: made.Unit.Dir, ModuleLock: lock}
-	p, err := of.FetchSource(ctx, a.source, &a.opts, call, tool, at)
+	p, err := scan.FetchSource(ctx, &of, a.source, &a.opts, call, tool, at)
 	made.Locked = of.Made.Fetched
 	if err != nil {
 		d := problem.Of(err)

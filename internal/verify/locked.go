@@ -38,11 +38,19 @@ type LockedModule struct {
 	Moving bool
 }
 
+// mostJudged bounds the entries of a file that are asked for: each takes a process of git. The
+// largest known root modules call some dozens of packages.
+const mostJudged = 300
+
 // JudgeModules says which entries do not have what their packages are now, and for which
 // that could not be asked. A finding is about one entry. Their severity is not set. A nil
 // source answers nothing. jobs bounds the questions that are open at once; 0 means a default.
 // counts count the entries by verdict.
 func JudgeModules(ctx context.Context, src ModuleSource, entries []LockedModule, jobs int) (found []problem.Problem, counts Counts) {
+	var rest []LockedModule
+	if len(entries) > mostJudged {
+		entries, rest = entries[:mostJudged], entries[mostJudged:]
+	}
 	errs := make([]error, len(entries))
 	var asking errgroup.Group
 	asking.SetLimit(ask.Jobs(jobs))
@@ -66,6 +74,11 @@ func JudgeModules(ctx context.Context, src ModuleSource, entries []LockedModule,
 			counts[Disproven]++
 		}
 		found = append(found, f)
+	}
+	if len(rest) > 0 {
+		found = append(found, rest[0].finding(unsaid(fmt.Sprintf("the file has more than %d entries to compare, and nobody is asked about this one and %d more",
+			mostJudged, len(rest)-1))))
+		counts[Unproven] += len(rest)
 	}
 	return found, counts
 }

@@ -2,6 +2,8 @@ package verify
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/relock-dev/relock/internal/moduleaddr"
@@ -117,6 +119,22 @@ func TestEntriesOfModulesAreJudged(t *testing.T) {
 				t.Errorf("found %+v, want %q", found, tt.want)
 			}
 		})
+	}
+}
+
+// TestManyEntriesOfModules asks about as many as a root module may have, and says so of the others.
+func TestManyEntriesOfModules(t *testing.T) {
+	t.Parallel()
+	entries := make([]LockedModule, mostJudged+3)
+	for i := range entries {
+		entries[i] = LockedModule{Entry: entryAt(fmt.Sprintf("https://example.com/%d.zip", i), "", "h1:a"), Tool: provider.Newest(provider.Terraform)}
+	}
+	found, counts := JudgeModules(t.Context(), packages{now: scan.Package{Hash: "h1:a"}}, entries, 0)
+	if counts[BySource] != mostJudged || counts[Unproven] != 3 {
+		t.Errorf("counts are %v, want %d by their sources and 3 unproven", counts, mostJudged)
+	}
+	if len(found) != 1 || found[0].About != entries[mostJudged].Key.String() || !strings.Contains(found[0].Message, "this one and 2 more") {
+		t.Errorf("found %+v, want that 3 are not asked about", found)
 	}
 }
 
