@@ -247,7 +247,7 @@ var someCommit = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
 var unfinished = regexp.MustCompile("^(On it|This did not work)")
 
 // held is what people see of the repository: branches with their files and commits, and
-// pull requests with their comments. Times, and what follows from them, are not in it, nor
+// pull requests and issues with their comments. Times, and what follows from them, are not in it, nor
 // what an answer says: a run that finds everything done says so, and ends with another face.
 func (s *stage) held() string {
 	s.t.Helper()
@@ -291,6 +291,9 @@ func (s *stage) held() string {
 	s.must(err)
 	for _, i := range issues {
 		fmt.Fprintf(&b, "issue %d, open: %t, %s\n%s\n", i.Number, i.Open, i.Title, i.Body)
+		for _, c := range i.Comments {
+			fmt.Fprintf(&b, "%s: %s\n", c.Author, c.Body)
+		}
 	}
 	return someCommit.ReplaceAllString(b.String(), "SHA")
 }

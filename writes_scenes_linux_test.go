@@ -64,6 +64,9 @@ func (p pattern) with(text string) pattern { return pattern{p.fault, text} }
 
 var scheduled = []string{"pr", "--repo", matrixRepository, "--jobs", "1"}
 
+// organised is a run over an organisation, as its only shard, so that it writes a comment.
+var organised = []string{"pr", "--org", "acme", "--jobs", "1", "--shard", "1/1", "--dashboard-repository", matrixRepository}
+
 // The scenes of the writes.
 var (
 	firstProposal = &writeScene{name: "a first proposal", args: scheduled, prepare: func(*stage) {}}
@@ -110,6 +113,12 @@ var (
 		firstIssue.prepare(s)
 		s.runs(scheduled)
 		s.push("main", ".github/relock.yml", writesSettings+"  limit: 1\ngroup-by: directory\ndashboard:\n  issue: false\n")
+	}}
+	firstPage = &writeScene{name: "a first page of an organisation", args: organised, later: true, prepare: func(s *stage) { s.isPerson() }}
+	nextPage  = &writeScene{name: "news for the page", args: organised, later: true, prepare: func(s *stage) {
+		s.isPerson()
+		s.runs(organised)
+		s.adds("more")
 	}}
 	byApp = &writeScene{name: "a GitHub App", args: scheduled, prepare: func(s *stage) {
 		app, err := s.hub().Credentials("relock")
@@ -199,6 +208,10 @@ var writes = []written{
 	{"CreateIssue", firstIssue, "", rest("POST", "issues"), false, false},
 	{"EditIssue", nextIssue, "", rest("PATCH", "issues/2"), false, false},
 	{"EditIssue", noIssue, "to close", rest("PATCH", "issues/2"), false, false},
+	{"CreateIssue", firstPage, "of an organisation", rest("POST", "issues"), false, false},
+	{"EditIssue", nextPage, "of an organisation", rest("PATCH", "issues/*"), false, false},
+	{"PostComment", firstPage, "of a shard", rest("POST", "issues/*/comments"), false, false},
+	{"EditComment", nextPage, "of a shard", rest("PATCH", "issues/comments/*"), false, false},
 	{"mint", byApp, "", pattern{fault: "POST /github/api/v3/app/installations/*/access_tokens"}, false, false},
 }
 
@@ -261,6 +274,12 @@ func (scene *writeScene) words() []string {
 		return []string{"comment"}
 	}
 	return scene.args
+}
+
+// isPerson has relock use a person's token: that of a workflow reaches one repository.
+func (s *stage) isPerson() {
+	s.environ = slices.DeleteFunc(s.environ, func(e string) bool { return strings.HasPrefix(e, "GITHUB_TOKEN=") })
+	s.environ = append(s.environ, "GITHUB_TOKEN="+sandbox.UserToken)
 }
 
 func (s *stage) hub() *sandbox.GitHub { return s.sandbox.GitHub() }

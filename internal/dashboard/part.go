@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,21 +46,34 @@ func partIn(body string) (p Part, ok bool) {
 	return p, ours && whole && json.Unmarshal([]byte(text), &p) == nil && p.Name != ""
 }
 
-// KeepPart writes a part below an issue, with words for people, unless it is there
-// already. known are the parts that are there.
-func KeepPart(ctx context.Context, repo *github.Repository, issue int, known []Part, p Part, words safe.Markdown) (operation string, err error) {
-	text := safe.Format("%s\n\n%s", words.Trimmed(), hidden(partMark, p))
-	i := slices.IndexFunc(known, func(other Part) bool { return other.Name == p.Name })
-	switch {
-	case i < 0:
-		_, err = repo.PostComment(ctx, github.OnIssue(issue), text)
-		return "created", err
-	case string(known[i].Data) == string(p.Data):
-		return "none", nil
+// KeepPart writes a part below an issue as the account self, with words for people. known
+// are the parts that are there. After an unclear answer it looks whether the part is there.
+func KeepPart(ctx context.Context, repo *github.Repository, issue int, self string, known []Part, p Part, words safe.Markdown) Outcome {
+	under, text := github.OnIssue(issue), safe.Format("%s\n\n%s", words.Trimmed(), hidden(partMark, p))
+	same := func(other Part) bool { return other.Name == p.Name }
+	write := func() error {
+		i := slices.IndexFunc(known, same)
+		if i >= 0 {
+			return repo.EditComment(ctx, under, known[i].id, text)
+		}
+		_, err := repo.PostComment(ctx, under, text)
+		return err
 	}
-	err = repo.EditComment(ctx, github.OnIssue(issue), known[i].id, text)
-	if errors.Is(err, github.ErrUncertain) && ctx.Err() == nil { // the same edit twice does no harm
-		err = repo.EditComment(ctx, github.OnIssue(issue), known[i].id, text)
+	done := func(other Part) bool { return same(other) && string(other.Data) == string(p.Data) }
+	if slices.ContainsFunc(known, done) {
+		return Outcome{Operation: "none"}
 	}
-	return cmp.Or(map[bool]string{true: "updated"}[err == nil], "none"), err
+	err := write()
+	if errors.Is(err, github.ErrUncertain) && ctx.Err() == nil {
+		var comments []github.Comment
+		comments, err = repo.Comments(ctx, under)
+		known = PartsIn(comments, self)
+		if err == nil && !slices.ContainsFunc(known, done) {
+			err = write()
+		}
+	}
+	if err != nil {
+		return Outcome{Operation: "none"}.failed(err)
+	}
+	return Outcome{Operation: "updated"}
 }

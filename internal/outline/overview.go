@@ -536,8 +536,7 @@ func (w screenWords) row(r report.OverviewRow) ScreenRow {
 		Held:  safe.Join(", ", collect.Mapped(r.Held, heldItem)...),
 	}
 	if r.Waits > 0 {
-		waiting := safe.Format("%s", safe.Count(row.Waits, "waits", "wait"))
-		row.Pulls = safe.Join(", ", slices.DeleteFunc([]safe.Markdown{row.Pulls, waiting}, safe.Markdown.Empty)...)
+		row.Pulls = safe.Join(", ", slices.DeleteFunc([]safe.Markdown{row.Pulls, safe.Count(row.Waits, "waits", "wait")}, safe.Markdown.Empty)...)
 	}
 	var behind []safe.Markdown
 	for _, by := range []struct {

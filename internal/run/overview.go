@@ -110,7 +110,7 @@ func (p *OwnerPage) Keep(ctx, asking context.Context, o *report.Overview) (*repo
 	default:
 		out = p.write(acting, o, out, said)
 	}
-	said.Operation, said.Number, said.URL, said.Reason = out.Operation, out.Number, out.URL, cmp.Or(said.Reason, out.Reason)
+	said.Operation, said.Number, said.URL, said.Reason = out.Operation, out.Number, out.URL, out.Reason
 	if !p.own.DryRun && p.session.env.Did != nil && out.Operation != "none" {
 		p.session.env.Did(fmt.Sprintf("%s issue %d of %s", out.Operation, out.Number, said.Repository))
 	}
@@ -135,7 +135,8 @@ func (p *OwnerPage) write(ctx context.Context, found *report.Overview, out dashb
 		known = dashboard.PartsIn(comments, p.found.Self)
 		o = settled(o, known)
 	}
-	if strings.HasPrefix(o.Shard, "1/") || o.Shard == "" {
+	first := strings.HasPrefix(o.Shard, "1/") || o.Shard == ""
+	if first {
 		var page dashboard.Page
 		*found, page = p.page(joined(o, p.allowed(known)))
 		if p.own.DryRun {
@@ -152,12 +153,12 @@ func (p *OwnerPage) write(ctx context.Context, found *report.Overview, out dashb
 	if o.Shard == "" || !stands || p.own.DryRun || out.Err != nil {
 		return out
 	}
-	operation, err := dashboard.KeepPart(ctx, p.repo, out.Number, known, dashboard.Part{Name: o.Shard, Data: encoded(o)}, p.words(o))
-	if err != nil {
-		out.Err = err
-	}
-	if out.Operation == "none" && operation != "none" && err == nil {
-		out.Operation, said.Reason = "updated", "the comment of shard "+o.Shard
+	part := dashboard.KeepPart(ctx, p.repo, out.Number, p.found.Self, known, dashboard.Part{Name: o.Shard, Data: encoded(o)}, p.words(o))
+	switch {
+	case part.Reason != "":
+		out.Reason, out.Err = part.Reason, part.Err
+	case !first && part.Operation == "updated":
+		out.Operation, out.Reason = "updated", "the comment of shard "+o.Shard
 	}
 	return out
 }
