@@ -196,6 +196,7 @@ func (d Dir) compare(m Module) []string {
 	}
 	defer top.Close()
 	var differ []string
+	var same comparison
 	known := map[string]fs.FileMode{".": fs.ModeDir}
 	err = m.Whole.Files(func(f module.Member, content io.Reader) error {
 		if omitted(f.Name) {
@@ -205,7 +206,7 @@ func (d Dir) compare(m Module) []string {
 		for at := path.Dir(f.Name); at != "."; at = path.Dir(at) {
 			known[at] = fs.ModeDir
 		}
-		if why := compareFile(top, f, content); why != "" {
+		if why := same.file(top, f, content); why != "" {
 			differ = append(differ, m.Key+"/"+f.Name+" "+why)
 		}
 		return nil
@@ -237,8 +238,11 @@ func (d Dir) compare(m Module) []string {
 	return differ
 }
 
-// compareFile says what is wrong with a file of a package; empty: nothing.
-func compareFile(top *os.Root, want module.Member, content io.Reader) string {
+// comparison compares the files of a package, one after the other.
+type comparison struct{ left, right [64 << 10]byte }
+
+// file says what is wrong with a file of a package; empty: nothing.
+func (c *comparison) file(top *os.Root, want module.Member, content io.Reader) string {
 	name := filepath.FromSlash(want.Name)
 	info, err := top.Lstat(name)
 	switch {
@@ -263,7 +267,7 @@ func compareFile(top *os.Root, want module.Member, content io.Reader) string {
 		return "cannot be read: " + file.Cause(err).Error()
 	}
 	defer f.Close()
-	if same, err := sameContent(f, content); err != nil || !same {
+	if same, err := c.same(f, content); err != nil || !same {
 		return "has changed"
 	}
 	return ""
@@ -272,14 +276,12 @@ func compareFile(top *os.Root, want module.Member, content io.Reader) string {
 // hasModes reports whether the system's files have an x bit.
 const hasModes = filepath.Separator == '/'
 
-// sameContent reports whether two readers have the same bytes.
-func sameContent(a, b io.Reader) (bool, error) {
-	const most = 64 << 10
-	left, right := make([]byte, most), make([]byte, most)
+// same reports whether two readers have the same bytes.
+func (c *comparison) same(a, b io.Reader) (bool, error) {
 	for {
-		n, err := io.ReadFull(a, left)
-		m, other := io.ReadFull(b, right)
-		if !bytes.Equal(left[:n], right[:m]) {
+		n, err := io.ReadFull(a, c.left[:])
+		m, other := io.ReadFull(b, c.right[:])
+		if !bytes.Equal(c.left[:n], c.right[:m]) {
 			return false, nil
 		}
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
