@@ -189,7 +189,9 @@ func scanOptions(j job, narrowed extent, t tree) scan.Options {
 		book.Now = j.env.Now
 		opts.ModuleRules = moduleRules{book, j.settings.AcceptMoved}
 		// A run about some providers leaves everything else as it is locked.
-		opts.MoveModules = j.plan.Mode == upgrade.Upgrade && len(j.plan.Only) == 0
+		if j.plan.Mode == upgrade.Upgrade && len(j.plan.Only) == 0 {
+			opts.Moves = func(string, string) bool { return true }
+		}
 	}
 	opts.Workspace = j.env.Getenv("TF_WORKSPACE")
 	if j.ask.head == NoHead { // a person could put these values into a module's address

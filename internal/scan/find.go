@@ -96,9 +96,11 @@ type Options struct {
 	Around fs.FS
 	Within string
 
-	// LockModules gives root modules a lock file of modules that have none. MoveModules lets
-	// modules move as by init -upgrade. Without it those that a lock file names stay.
-	LockModules, MoveModules bool
+	// LockModules gives root modules a lock file of modules that have none. Moves reports
+	// which packages of a root module move as by init -upgrade, by their addresses in the lock
+	// file; nil: none does. The others stay if the lock file names them.
+	LockModules bool
+	Moves       func(dir, address string) bool
 
 	// ModuleRules has the rules about locked modules; nil: there are none.
 	ModuleRules ModuleRules

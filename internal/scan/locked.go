@@ -48,7 +48,7 @@ func readModuleLock(name string, src []byte, err error, mergeBase func(string) [
 // call adds may serve others, too.
 type moduleLock struct {
 	dir     string
-	moves   bool // versions and branches move, as by init -upgrade
+	moves   func(dir, address string) bool // as Options.Moves
 	rules   ModuleRules
 	entries map[modulelock.Key]modulelock.Entry
 	grown   int // how often an entry was added
@@ -71,7 +71,7 @@ func newModuleLock(r Root, opts *Options) *moduleLock {
 	if r.ModuleLock == nil && !opts.LockModules {
 		return nil
 	}
-	l := &moduleLock{dir: r.Dir, moves: opts.MoveModules, rules: opts.ModuleRules, entries: map[modulelock.Key]modulelock.Entry{}}
+	l := &moduleLock{dir: r.Dir, moves: opts.Moves, rules: opts.ModuleRules, entries: map[modulelock.Key]modulelock.Entry{}}
 	if r.ModuleLock != nil {
 		l.disputed = r.ModuleLock.Disputed
 		for _, e := range r.ModuleLock.Entries {
@@ -195,6 +195,9 @@ func (l *moduleLock) serving(call Call, tool provider.Tool) (modulelock.Entry, b
 	return e, ok
 }
 
+// mayMove reports whether a package moves as by init -upgrade.
+func (l *moduleLock) mayMove(address string) bool { return l.moves != nil && l.moves(l.dir, address) }
+
 // add records the package of a call, unless there is an entry for it.
 func (l *moduleLock) add(e modulelock.Entry) {
 	if _, ok := l.entries[e.Key]; !ok {
@@ -213,7 +216,7 @@ func (l *moduleLock) question(call Call, tool provider.Tool) remoteCall {
 	q.Hash = true
 	e, ok := l.serving(call, tool)
 	switch {
-	case !ok || l.moves:
+	case !ok || l.mayMove(e.Address):
 	case l.disputed[e.Key] == nil:
 		q.Pin = pinOf(e)
 	case call.Versioned:
@@ -256,10 +259,10 @@ func (l *moduleLock) again(q remoteCall, got fetched) (next remoteCall, why prob
 	if l == nil || q.Pin != (Pin{}) {
 		return q, problem.Problem{}, false
 	}
-	if !l.moves {
+	serving, serves := l.serving(q.Call, q.tool)
+	if l.moves == nil || serves && !l.mayMove(serving.Address) {
 		return l.settle(q, got)
 	}
-	serving, serves := l.serving(q.Call, q.tool)
 	if got.err != nil {
 		if !serves || problem.Coded(got.err, problem.CodeNoVersion) {
 			return q, problem.Problem{}, false
@@ -359,7 +362,7 @@ func (l *moduleLock) record(q Call, got fetched, tool provider.Tool) (modulelock
 	old, locked := l.entries[e.Key]
 	disputed := locked && l.disputed[e.Key] != nil
 	switch {
-	case locked && !disputed && (!l.moves || old.Hash == e.Hash):
+	case locked && !disputed && (!l.mayMove(e.Address) || old.Hash == e.Hash):
 		return old, problem.Problem{} // also if a registry names another repository with the same content
 	case got.reference.Ambiguous:
 		return e, problem.Problem{
@@ -368,7 +371,7 @@ func (l *moduleLock) record(q Call, got fetched, tool provider.Tool) (modulelock
 		}
 	case disputed:
 		l.entries[e.Key] = e
-	case !l.moves:
+	case !l.mayMove(e.Address):
 		l.add(e)
 	}
 	return e, problem.Problem{}

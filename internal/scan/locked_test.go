@@ -187,7 +187,7 @@ func TestLoad_modulesAsLocked(t *testing.T) {
 			if tt.change != nil {
 				tt.change(f)
 			}
-			m := loadLocked(t, f, tt.config, Options{MoveModules: tt.moves, ModuleRules: tt.rules}, tt.locked...)
+			m := loadLocked(t, f, tt.config, Options{Moves: func(string, string) bool { return tt.moves }, ModuleRules: tt.rules}, tt.locked...)
 			var kept []string
 			for _, p := range m.Tree.Kept {
 				kept = append(kept, string(p.Code))
