@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -9,7 +11,10 @@ import (
 type Group struct {
 	Name  string `key:"name"`
 	Where Where
-	Place problem.Place
+	// Modules are patterns of module packages. A group that has some is about these alone,
+	// and a group that has none is about providers alone.
+	Modules []string `key:"modules"`
+	Place   problem.Place
 }
 
 // GroupBy says which changes outside all groups share a pull request. The zero
@@ -29,7 +34,7 @@ const (
 // its branch.
 func (b Rulebook) GroupOf(dir string, addr provider.Addr) string {
 	for _, g := range b.Groups {
-		if g.Where.Names(addr) && g.Where.In(dir) {
+		if len(g.Modules) == 0 && g.Where.Names(addr) && g.Where.In(dir) {
 			return g.Name
 		}
 	}
@@ -44,11 +49,27 @@ func (b Rulebook) GroupOf(dir string, addr provider.Addr) string {
 	return string(ByAll)
 }
 
-// GroupOfModules returns the key of the group of a root module's modules, where no change
-// of a provider decides.
+// GroupOfModule returns the name of the group that a module package of a root module belongs
+// to, by its address in a lock file of modules; empty if it belongs to none.
+func (b Rulebook) GroupOfModule(dir, address string) string {
+	for _, g := range b.Groups {
+		if names(g.Modules, address) && g.Where.In(dir) {
+			return g.Name
+		}
+	}
+	return ""
+}
+
+// OfModules reports whether a key is that of a group of modules.
+func (b Rulebook) OfModules(key string) bool {
+	return slices.ContainsFunc(b.Groups, func(g Group) bool { return g.Name == key && len(g.Modules) > 0 })
+}
+
+// GroupOfModules returns the key of the group of a root module's modules that belong to no
+// group, where no change of a provider decides.
 func (b Rulebook) GroupOfModules(dir string) string {
 	for _, g := range b.Groups {
-		if len(g.Where.Providers) == 0 && g.Where.In(dir) {
+		if len(g.Where.Providers)+len(g.Modules) == 0 && g.Where.In(dir) {
 			return g.Name
 		}
 	}
@@ -68,7 +89,7 @@ func (b Rulebook) MayTake(key, dir string) bool {
 		if g.Name == key {
 			return g.Where.In(dir)
 		}
-		if len(g.Where.Providers) == 0 && g.Where.In(dir) {
+		if len(g.Where.Providers)+len(g.Modules) == 0 && g.Where.In(dir) {
 			return false // that group has all providers that no group before it has
 		}
 	}

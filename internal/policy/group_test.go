@@ -17,6 +17,7 @@ func TestGroupOfAChange(t *testing.T) {
 		return []provider.Pattern{p}
 	}
 	named := []policy.Group{
+		{Name: "modules", Modules: []string{"*"}}, // of no provider
 		{Name: "aws-prod", Where: policy.Where{Providers: pattern("hashicorp/aws"), Directories: []string{"prod/**"}}},
 		{Name: "aws", Where: policy.Where{Providers: pattern("hashicorp/aws")}},
 		{Name: "prod", Where: policy.Where{Directories: []string{"prod/**"}}},
@@ -56,6 +57,7 @@ func TestGroupsOfARootModuleThatCannotBeRead(t *testing.T) {
 	only := policy.Group{Name: "aws", Where: policy.Where{Providers: []provider.Pattern{aws}, Directories: []string{"prod/**"}}}
 	prod := policy.Group{Name: "prod", Where: policy.Where{Directories: []string{"prod/**"}}}
 	late := policy.Group{Name: "late"}
+	network := policy.Group{Name: "network", Modules: []string{"*"}}
 	for _, tt := range []struct {
 		book     policy.Rulebook
 		key, dir string
@@ -66,7 +68,8 @@ func TestGroupsOfARootModuleThatCannotBeRead(t *testing.T) {
 		{policy.Rulebook{GroupBy: policy.ByNamespace}, "registry.terraform.io/hashicorp", "live", true},
 		{policy.Rulebook{GroupBy: policy.ByDirectory}, "live", "live", true},
 		{policy.Rulebook{GroupBy: policy.ByDirectory}, "live", "other", false},
-		{policy.Rulebook{Groups: []policy.Group{only}}, "aws", "prod/a", true},
+		{policy.Rulebook{Groups: []policy.Group{network, only}}, "aws", "prod/a", true},
+		{policy.Rulebook{Groups: []policy.Group{network, prod}}, "network", "prod/a", true},
 		{policy.Rulebook{Groups: []policy.Group{only}}, "aws", "live", false},
 		{policy.Rulebook{Groups: []policy.Group{only}}, "all", "prod/a", true},
 		{policy.Rulebook{Groups: []policy.Group{only, prod, late}}, "prod", "prod/a", true},

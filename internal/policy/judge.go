@@ -31,7 +31,7 @@ func (b Rulebook) About(dir string, addr provider.Addr) Applied {
 func (b Rulebook) AboutModule(dir, address string) AboutModules {
 	a := Applied{Now: b.Now}
 	for _, r := range b.Rules {
-		if b.holds(r, dir) && slices.ContainsFunc(r.Modules, func(p string) bool { return MatchesModule(p, address) }) {
+		if b.holds(r, dir) && names(r.Modules, address) {
 			a.Rules = append(a.Rules, r)
 		}
 	}

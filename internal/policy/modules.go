@@ -22,6 +22,11 @@ func MatchesModule(pattern, address string) bool {
 	return err == nil && matched
 }
 
+// names reports whether one of the patterns names a module package.
+func names(patterns []string, address string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return MatchesModule(p, address) })
+}
+
 // Moving reports whether a tag or a version of the package is followed where it moves.
 func (m AboutModules) Moving() bool {
 	for _, r := range slices.Backward(m.applied.Rules) {

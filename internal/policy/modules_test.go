@@ -43,6 +43,12 @@ func TestAboutModule(t *testing.T) {
 			t.Errorf("%+v: moving %t, hold %+v", tt, moving, hold)
 		}
 	}
+	book.Groups = []Group{{Name: "prod", Where: Where{Directories: []string{"prod"}}}, {Name: "net", Modules: []string{"*/net"}, Where: Where{Directories: []string{"prod"}}}}
+	for _, at := range [][3]string{{"prod", "git::https://git.example/net", "net"}, {"prod", "git::https://git.example/dns", ""}, {"dev", "git::https://git.example/net", ""}} {
+		if got := book.GroupOfModule(at[0], at[1]); got != at[2] || got != "" && !book.OfModules(got) || book.OfModules("prod") {
+			t.Errorf("the group of %s in %s is %q, want %q", at[1], at[0], got, at[2])
+		}
+	}
 	addr, err := provider.ParseAddr("registry.terraform.io/hashicorp/aws", provider.Terraform)
 	if err != nil {
 		t.Fatal(err)

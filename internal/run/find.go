@@ -30,6 +30,9 @@ type found struct {
 	tree   tree
 	module scan.RootModule
 	result upgrade.Result
+	// apart are the plans by groups of modules, and that of the rest; nil: nothing of such
+	// groups moves.
+	apart map[string]upgrade.Result
 	// plugins is the source of a root module that keeps its own providers; nil for the
 	// others.
 	plugins *registry.Client

@@ -58,34 +58,29 @@ func Found(ctx context.Context, workDir string) (settings.Found, error) {
 // HostsIn are the registries that a commit names. The settings say how to find root
 // modules. Modules outside of the commit are not read.
 func HostsIn(ctx context.Context, files *Remote, c settings.Settings) ([]svchost.Hostname, error) {
+	all, err := foundIn(ctx, files, c)
 	var hosts []svchost.Hostname
-	err := eachProvider(ctx, files, c, func(_ string, addr provider.Addr) { hosts = append(hosts, addr.Host) })
+	for _, f := range all {
+		for _, addr := range f.providers() {
+			hosts = append(hosts, addr.Host)
+		}
+	}
 	return hosts, err
 }
 
-// GroupsIn are the distinct groups of a commit's providers, sorted. The settings say how to
-// find root modules.
+// GroupsIn are the distinct groups of a commit's providers and locked modules, sorted. The
+// settings say how to find root modules.
 func GroupsIn(ctx context.Context, files *Remote, c settings.Settings) ([]string, error) {
-	groups := map[string]bool{}
-	err := eachProvider(ctx, files, c, func(dir string, addr provider.Addr) { groups[c.Policy.GroupOf(dir, addr)] = true })
-	return slices.Sorted(maps.Keys(groups)), err
+	all, err := foundIn(ctx, files, c)
+	return groupKeys(c.Policy, all), err
 }
 
-// eachProvider calls visit for each provider that the root modules of a commit require or
-// lock.
-func eachProvider(ctx context.Context, files *Remote, c settings.Settings, visit func(dir string, addr provider.Addr)) error {
+// foundIn are the root modules of a commit.
+func foundIn(ctx context.Context, files *Remote, c settings.Settings) ([]found, error) {
 	opts := Ask{}.searching(c)
 	opts.Create, opts.Orphans = true, true
 	modules, _, err := rootModules(ctx, files.FS, terragrunt.Options{Scan: opts, List: true})
-	if err != nil {
-		return err
-	}
-	for _, m := range modules {
-		for _, addr := range (found{module: m}).providers() {
-			visit(m.Dir, addr)
-		}
-	}
-	return nil
+	return collect.Mapped(modules, func(m scan.RootModule) found { return found{module: m} }), err
 }
 
 // widest is the largest number of platforms for which a lock file has hashes. The lock file

@@ -21,18 +21,11 @@ import (
 // planAll asks the registries and adds each root module to the report.
 func planAll(ctx context.Context, j job, p planned) planned {
 	p.options = planOptions(j, p)
-	planned := j.clock.stage(stagePlan)
-	p.found = withPlugins(j, p.found)
-	sources, divided := bySource(j, p.found)
-	for at, source := range sources {
-		indices := divided[at]
-		for n, r := range upgrade.Plan(ctx, timed{source, j.clock}, modulesAt(p.found, indices), p.options) {
-			p.found[indices[n]].result = r
-		}
-	}
-	planned()
-	learnSigners(ctx, j, p.found)
+	p.found = planEach(ctx, j, p.found, p.options)
 	p = accountAll(ctx, j, p)
+	if _, pulls := j.ask.to.(Pulls); pulls {
+		p.found = planApart(ctx, j, p.found, p.options)
+	}
 	p.report.Diagnostics = append(p.report.Diagnostics, outages(j)...)
 	defer j.clock.stage(stageDiff)()
 	_, onDisk := j.ask.to.(Disk)
@@ -44,6 +37,22 @@ func planAll(ctx context.Context, j job, p planned) planned {
 		}
 	}
 	return p
+}
+
+// planEach plans for each root module, and finds out who signed the present entries.
+func planEach(ctx context.Context, j job, all []found, opts upgrade.Options) []found {
+	planned := j.clock.stage(stagePlan)
+	all = withPlugins(j, all)
+	sources, divided := bySource(j, all)
+	for at, source := range sources {
+		indices := divided[at]
+		for n, r := range upgrade.Plan(ctx, timed{source, j.clock}, modulesAt(all, indices), opts) {
+			all[indices[n]].result = r
+		}
+	}
+	planned()
+	learnSigners(ctx, j, all)
+	return all
 }
 
 // planOptions are the job's options, with further facts of the run.

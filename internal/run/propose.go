@@ -36,10 +36,19 @@ func groupKeys(book policy.Rulebook, all []found) []string {
 		switch locks := slices.ContainsFunc(f.module.Locked(), func(c scan.Fetched) bool { return c.Hash != "" }); {
 		case f.module.ModuleLock != nil:
 			keys[book.GroupOfModules(f.module.Dir)] = true
+			for _, e := range f.module.ModuleLock.Entries {
+				keys[book.GroupOfModule(f.module.Dir, e.Address)] = true
+			}
 		case locks || len(f.module.Tests.Fetched) > 0:
 			keys[lockedModules] = true
 		}
 	}
+	for _, f := range all {
+		for key := range f.apart {
+			keys[key] = true
+		}
+	}
+	delete(keys, "")
 	return slices.Sorted(maps.Keys(keys))
 }
 

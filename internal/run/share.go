@@ -86,11 +86,19 @@ func (p *proposer) proposals(ctx context.Context, follow bool) []pr.Proposal {
 		p.shares[key] = &share{parts: map[int]upgrade.Result{}}
 	}
 	for i, f := range p.found {
-		if p.keepModules(ctx, f) {
+		unseen := p.modulesUnseen(f)
+		if unseen && p.keepModules(ctx, f) {
 			continue
 		}
 		parts := p.parts(f)
 		for _, key := range slices.Sorted(maps.Keys(parts)) {
+			switch ofModules := p.plan.Policy.OfModules(key); {
+			case ofModules && unseen: // it was kept
+				continue
+			case ofModules && parts[key].Failed(): // the two lock files would not agree
+				p.keepModulesOf(ctx, key, f)
+				continue
+			}
 			f.result = p.carry(ctx, key, parts[key])
 			if !f.result.Writes() {
 				continue
@@ -262,19 +270,30 @@ func (p *proposer) keep(key string, files []pr.File, remains func(string, ...upg
 	return true
 }
 
-// keepModules keeps for a root module what a current proposal has for it, if that has its lock
-// file of modules, and this run does not know what the modules would be. It reports whether
-// there is one.
-func (p *proposer) keepModules(ctx context.Context, f found) bool {
+// modulesUnseen reports whether the run does not know what the locked modules of a root
+// module would be.
+func (p *proposer) modulesUnseen(f found) bool {
 	writes := p.settings.ModuleLock == settings.WriteModuleLock
-	if f.module.ModuleLock == nil && !writes || !p.decide.ModulesUnseen(f.result) {
-		return false
-	}
+	return (f.module.ModuleLock != nil || writes) && p.decide.ModulesUnseen(f.result)
+}
+
+// keepModules keeps for a root module what current proposals have for it, if they have its
+// lock file of modules. It reports whether one of them has all of the root module, so that
+// it is not a group of modules.
+func (p *proposer) keepModules(ctx context.Context, f found) (whole bool) {
 	for _, key := range slices.Sorted(maps.Keys(p.shares)) {
-		for _, files := range byDirectory(p.readStanding(ctx, key).Files) {
-			if path.Dir(files[0].Path) == f.module.Dir && slices.ContainsFunc(files, func(f pr.File) bool { return modulelock.Is(f.Path) }) {
-				return p.keep(key, files, p.decide.AsProposed)
-			}
+		kept := p.keepModulesOf(ctx, key, f)
+		whole = whole || kept && !p.plan.Policy.OfModules(key)
+	}
+	return whole
+}
+
+// keepModulesOf is keepModules for the current proposal of one group. It reports whether
+// something is kept.
+func (p *proposer) keepModulesOf(ctx context.Context, key string, f found) bool {
+	for _, files := range byDirectory(p.readStanding(ctx, key).Files) {
+		if path.Dir(files[0].Path) == f.module.Dir && slices.ContainsFunc(files, func(f pr.File) bool { return modulelock.Is(f.Path) }) {
+			return p.keep(key, files, p.decide.AsProposed)
 		}
 	}
 	return false
@@ -316,15 +335,22 @@ func (p *proposer) narrowed() bool { return p.unseen.narrowed() || p.failedOutsi
 // unless something failed or was left out.
 //
 // What is planned from modules that move is never split: the whole plan is in one group,
-// with the lock file of modules. The first such file is a group of its own. It moves no
-// module, so the providers do not depend on it.
+// with the lock file of modules. So groups of modules have plans of their own. The first such
+// file is a group of its own. It moves no module, so the providers do not depend on it.
 func (p *proposer) parts(f found) map[string]upgrade.Result {
-	book := p.plan.Policy
-	if f.result.ModulesFile != nil && f.module.ModuleLock != nil {
-		return map[string]upgrade.Result{moduleGroup(book, f): f.result}
+	book, parts := p.plan.Policy, map[string]upgrade.Result{}
+	for key, part := range f.apart {
+		if key == "" {
+			f.result = part
+		} else if part.Writes() || part.Failed() {
+			parts[key] = part
+		}
 	}
-	parts := map[string]upgrade.Result{}
-	if f.result.ModulesFile != nil {
+	switch {
+	case f.result.ModulesFile != nil && f.module.ModuleLock != nil:
+		parts[moduleGroup(book, f)] = f.result
+		return parts
+	case f.result.ModulesFile != nil:
 		parts[lockedModules] = f.result.ModulesOnly()
 	}
 	keys := providerKeys(book, f)

@@ -67,6 +67,7 @@ groups:
     providers: [hashicorp/aws, hashicorp/awscc]
     directories: ["prod/**"]
   - {name: sandbox-2, directories: [sandbox/**], labels: [own], reviewers: [hubot], team-reviewers: [ops], assignees: [], milestone: v1, draft: true, auto-merge: "", limit: 5}
+  - {name: network, modules: ["git::https://example.com/*"]}
 
 pull-request:
   branch-prefix: deps/relock-
@@ -180,6 +181,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 					Place: problem.Place{Path: "relock.yml", Line: 41},
 				},
 				{Name: "sandbox-2", Where: policy.Where{Directories: []string{"sandbox/**"}}, Place: problem.Place{Path: "relock.yml", Line: 44}},
+				{Name: "network", Modules: []string{"git::https://example.com/*"}, Place: problem.Place{Path: "relock.yml", Line: 45}},
 			},
 		},
 		PullRequest: settings.PullRequest{
@@ -192,7 +194,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 		Check:     "upgrade", Judge: settings.JudgeAll, Command: "auto", Format: "text", Timeout: 20 * time.Minute,
 	}
 	own := want.PullRequest
-	want.GroupPulls = map[string]settings.PullRequest{"aws": own}
+	want.GroupPulls = map[string]settings.PullRequest{"aws": own, "network": own}
 	own.Labels, own.Reviewers, own.TeamReviewers, own.Assignees = []string{"own"}, []string{"hubot"}, []string{"ops"}, nil
 	own.Milestone, own.Draft, own.AutoMerge, own.Limit = "v1", true, "", 5
 	want.GroupPulls["sandbox-2"] = own
@@ -248,8 +250,8 @@ func TestShowWritesStructuresAsTheFileWould(t *testing.T) {
 	for _, want := range []string{
 		`  signers: {"hashicorp/*": ["34365D9472D7468F", "0c0af313e5fd9f80"], "example.com/corp/tool": ["1234567890123456"]}  # relock.yml:15` + "\n",
 		`registries: {"Registry.Example.com": {token-env: "RELOCK_TOKEN_EXAMPLE"}, "registry.example.net:8443": {token-env: "RELOCK_TOKEN_NET"}}  # relock.yml:18` + "\n",
-		`groups: [{name: "aws", providers: ["hashicorp/aws", "hashicorp/awscc"], directories: ["prod/**"]}, {name: "sandbox-2", directories: ["sandbox/**"], labels: ["own"], reviewers: ["hubot"], team-reviewers: ["ops"], assignees: [], milestone: "v1", draft: true, auto-merge: "", limit: 5}]  # relock.yml:40` + "\n",
-		`  auto-merge: squash  # relock.yml:56` + "\n",
+		`groups: [{name: "aws", providers: ["hashicorp/aws", "hashicorp/awscc"], directories: ["prod/**"]}, {name: "sandbox-2", directories: ["sandbox/**"], labels: ["own"], reviewers: ["hubot"], team-reviewers: ["ops"], assignees: [], milestone: "v1", draft: true, auto-merge: "", limit: 5}, {name: "network", modules: ["git::https://example.com/*"]}]  # relock.yml:40` + "\n",
+		`  auto-merge: squash  # relock.yml:57` + "\n",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("Show lacks %s\n%s", want, shown)
@@ -413,7 +415,8 @@ var refusedFiles = []struct {
 	{"groups that are a map", "version: 1\ngroups: {aws: [aws]}\n", "relock.yml:2: groups must be a list of entries with keys and values", "", true},
 	{"group without a name", "version: 1\ngroups:\n  - providers: [aws]\n", "relock.yml:3: groups[].name is missing", "", true},
 	{"group with an odd name", "version: 1\ngroups: [{name: \"a b\", providers: [aws]}]\n", `relock.yml:2: groups[].name: "a b" is not a name of up to 50 letters, digits, dots, dashes and underscores`, "", false},
-	{"group that takes everything", "version: 1\ngroups:\n  - name: a\n    providers: []\n", "relock.yml:3: groups: the group takes everything; it must name providers or directories", "", false},
+	{"group that takes everything", "version: 1\ngroups:\n  - name: a\n    providers: []\n", "relock.yml:3: groups: the group takes everything; it must name providers, modules or directories", "", false},
+	{"group of providers and modules", "version: 1\ngroups:\n  - {name: a, modules: [\"*\"], providers: [aws]}\n", "relock.yml:3: groups: the group is about providers and modules; write two groups", "", false},
 	{"two groups of one name", "version: 1\ngroups:\n  - name: a\n    providers: [aws]\n  - providers: [null]\n    name: a\n", "relock.yml:5: groups[].providers must be a list of texts, like [a, b]", "", true},
 	{"second group of a name", "version: 1\ngroups:\n  - name: a\n    providers: [aws]\n  - providers: [azurerm]\n    name: a\n", `relock.yml:5: groups: there is another group "a", relock.yml:3`, "", false},
 	{"long label", "version: 1\npull-request: {labels: [" + strings.Repeat("x", 51) + "]}\n", `relock.yml:2: pull-request.labels: "` + strings.Repeat("x", 51) + `" is not a label; GitHub accepts up to 50 characters`, "", false},

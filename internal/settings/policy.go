@@ -146,7 +146,8 @@ type group struct {
 func groupRows(g *group) []Setting {
 	rows := []Setting{
 		{field: &g.Name, Required: true, check: isGroupName, Doc: "Name of the group, as branches and titles show it."},
-		{field: &g.Where.Providers, Doc: "Patterns of the providers in the group. Without it: every provider."},
+		{field: &g.Where.Providers, Doc: "Patterns of the providers in the group. Without it, and without modules: every provider."},
+		{field: &g.Modules, Doc: "Patterns of the modules in the group, as .modules.lock.hcl names them, like git::https://example.com/*. Such a group takes no provider, except entries that these modules force."},
 		{field: &g.Where.Directories, check: globs.IsGlob,
 			Doc: "Globs of the directories in the group. Without it: everywhere."},
 	}
@@ -196,13 +197,17 @@ func (c *Settings) addGroups(given []Item) []problem.Problem {
 	return problems
 }
 
-// groupSelects refuses a second group of the same name, and a group that selects everything.
+// groupSelects refuses a second group of the same name, a group that selects everything, and
+// one of providers and modules.
 func groupSelects(_ Setting, before []Item, r Item) error {
 	if err := another("group", before, r); err != nil {
 		return err
 	}
-	if r.Fields["providers"].empty() && r.Fields["directories"].empty() {
-		return errors.New("the group takes everything; it must name providers or directories")
+	switch {
+	case r.Fields["providers"].empty() && r.Fields["directories"].empty() && r.Fields["modules"].empty():
+		return errors.New("the group takes everything; it must name providers, modules or directories")
+	case r.has("providers") && r.has("modules"):
+		return errors.New("the group is about providers and modules; write two groups")
 	}
 	return nil
 }

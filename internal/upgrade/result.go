@@ -363,6 +363,23 @@ func (r Result) ModulesOnly() Result {
 	return r
 }
 
+// Forced returns the part of the plan that modules force: their lock file, and the entries
+// that come, go, or get another version or other constraints. It does not say what holds
+// newer releases, which is for other plans.
+func (r Result) Forced() Result {
+	part := r.Only(func(addr provider.Addr) bool {
+		old, was := find(r.Old, addr)
+		now, is := find(r.New, addr)
+		failed := slices.ContainsFunc(r.Selections, func(s Selection) bool { return s.Requirement.Addr == addr && s.Err != nil })
+		return failed || was != is || old.Version != now.Version || !old.Constraints.Equal(now.Constraints)
+	})
+	part.ModulesFile = r.ModulesFile
+	for i := range part.Selections {
+		part.Selections[i].Held = nil
+	}
+	return part
+}
+
 // changes reports whether the plan changes the meaning of an entry or, under Exact, its
 // bytes.
 func (r Result) changes(l lockfile.Lock) bool {
