@@ -78,6 +78,7 @@ func fillPackage(above *os.Root, m Module) error {
 	}
 	defer top.Close()
 	var links []module.Member
+	buffer := make([]byte, 64<<10) // one for all files
 	err = m.Whole.Files(func(f module.Member, content io.Reader) error {
 		var err error
 		switch {
@@ -89,7 +90,7 @@ func fillPackage(above *os.Root, m Module) error {
 		case f.Mode.IsDir():
 			err = top.MkdirAll(f.Name, 0o755)
 		default:
-			err = fillFile(top, f, content)
+			err = fillFile(top, f, content, buffer)
 		}
 		return named(f.Name, err)
 	})
@@ -117,7 +118,7 @@ func named(name string, err error) error {
 }
 
 // fillFile writes a file. Its name must be new: a file system may take two names for one.
-func fillFile(top *os.Root, f module.Member, content io.Reader) error {
+func fillFile(top *os.Root, f module.Member, content io.Reader, buffer []byte) error {
 	if err := top.MkdirAll(path.Dir(f.Name), 0o755); err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func fillFile(top *os.Root, f module.Member, content io.Reader) error {
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(to, content)
+	n, err := io.CopyBuffer(struct{ io.Writer }{to}, content, buffer)
 	if err == nil && n != f.Size {
 		err = io.ErrUnexpectedEOF
 	}

@@ -12,6 +12,9 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/modulelock"
@@ -41,6 +44,13 @@ type Got struct {
 	// and Unlocked that something is not as it is locked.
 	Problems         []problem.Problem
 	Failed, Unlocked bool
+}
+
+// add adds what was done for another root module.
+func (g *Got) add(other Got) {
+	g.Lines, g.Packages = append(g.Lines, other.Lines...), append(g.Packages, other.Packages...)
+	g.Problems = append(g.Problems, other.Problems...)
+	g.Failed, g.Unlocked = g.Failed || other.Failed, g.Unlocked || other.Unlocked
 }
 
 // Get puts the locked modules of root modules where init looks for them, or compares what is
@@ -77,8 +87,19 @@ func Get(ctx context.Context, s *Session, a Ask, g Getting) (Got, error) {
 	if err := get.usable(roots); err != nil {
 		return Got{}, err
 	}
-	for _, r := range roots {
-		get.serve(ctx, r)
+	served := make([]getting, len(roots))
+	var serving errgroup.Group
+	serving.SetLimit(ask.Jobs(c.Jobs))
+	for i, r := range roots {
+		served[i] = getting{job: j, given: g, sets: sets}
+		serving.Go(func() error {
+			served[i].serve(ctx, r)
+			return nil
+		})
+	}
+	_ = serving.Wait()
+	for _, one := range served {
+		get.got.add(one.got)
 	}
 	slices.SortFunc(get.got.Packages, func(a, b modulelock.Entry) int { return cmp.Or(a.Key.Compare(b.Key), strings.Compare(a.Hash, b.Hash)) })
 	get.got.Packages = slices.Compact(get.got.Packages)
