@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/render"
 	"github.com/relock-dev/relock/internal/report"
@@ -73,7 +74,7 @@ it says which calls hold it.` + directories,
 			if len(words) == 0 {
 				return errors.New("why needs a provider, such as aws or hashicorp/aws")
 			}
-			asked, err := provider.ParsePattern(inPattern(words[0]))
+			asked, err := provider.ParsePattern(moduleaddr.End(words[0]))
 			if err != nil {
 				return err
 			}
@@ -82,16 +83,6 @@ it says which calls hold it.` + directories,
 	}
 	addFlags(cmd, verbs.Why)
 	return cmd
-}
-
-// inPattern is the end of a module's address, in as many parts as a pattern has.
-func inPattern(word string) string {
-	parts := strings.Split(word, "/")
-	ofRegistry := len(parts) == 4 && strings.Contains(parts[0], ".")
-	if strings.Contains(word, "::") || ofRegistry {
-		return strings.Join(parts[max(0, len(parts)-3):], "/")
-	}
-	return word
 }
 
 // directories explains the arguments of every verb that takes root modules.

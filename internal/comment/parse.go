@@ -1,6 +1,7 @@
 package comment
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"path"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/safe"
@@ -39,6 +41,8 @@ type Command struct {
 	Dirs      []string
 	Providers []provider.Pattern
 	Platforms []provider.Platform
+	// Modules are patterns of locked modules.
+	Modules []string
 	// SHA is what the commit that the command is about begins with; empty: any.
 	SHA string
 	// Group is the name of the group that Reopen on relock's issue is about.
@@ -171,6 +175,9 @@ func (u Usage) read(words []string) (Command, error) {
 	if u.providers == byFlag {
 		flags.StringArrayVar(&providers, "provider", nil, "")
 	}
+	if u.modules {
+		flags.StringArrayVar(&c.Modules, "module", nil, "")
+	}
 	if u.platforms {
 		flags.StringArrayVar(&platforms, "platform", nil, "")
 	}
@@ -187,8 +194,18 @@ func (u Usage) read(words []string) (Command, error) {
 		}
 		providers, args = args[:1], args[1:]
 	}
+	if u.Verb == Why {
+		providers[0] = moduleaddr.End(providers[0])
+	} else if u.providers == asFirstWord && policy.IsModule(providers[0]) {
+		c.Modules = providers
+	}
+	if slices.ContainsFunc(c.Modules, func(m string) bool { return !policy.IsModule(m) }) {
+		return c, Refuse(safe.Const("a module must be named as in the lock file of modules, like git::https://example.com/* or */acme/vpc/aws"))
+	}
 	var err error
-	c.Providers, err = patterns(providers)
+	if u.providers != asFirstWord || len(c.Modules) == 0 {
+		c.Providers, err = patterns(providers)
+	}
 	if err != nil {
 		return c, err
 	}
@@ -206,8 +223,8 @@ func (u Usage) read(words []string) (Command, error) {
 			err = Refuse(safe.Text(err.Error()))
 		}
 	case u.Verb == Unignore:
-		c.Ignored.Provider = providers[0]
-		err = none(args)
+		c.Ignored, err = policy.ParseIgnore(providers[0], nil)
+		err = cmp.Or(none(args), err)
 	case u.group:
 		c.Group, err = groupOf(args)
 	case u.dirs:

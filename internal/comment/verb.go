@@ -61,8 +61,8 @@ type Usage struct {
 	// rebuilds says that the verb rebuilds a pull request of ours and spares what
 	// others have pushed to it.
 	rebuilds        bool
-	dirs, platforms bool
-	providers       arity
+	dirs, platforms, modules bool
+	providers                arity
 	group           bool // the name of a group follows
 }
 
@@ -81,8 +81,8 @@ const planArgs = "[DIR…] [--provider PATTERN] [--platform OS_ARCH] [--sha PREF
 // changed.
 var Verbs = []Usage{
 	{
-		Verb: Upgrade, Where: UnderPull, Args: planArgs, Pushes: true, rebuilds: true, dirs: true, platforms: true, providers: byFlag,
-		Doc: "Upgrades the lock files of the root modules that this pull request touches, or of those named, and pushes to it. On a pull request of relock's it is `rebase`.",
+		Verb: Upgrade, Where: UnderPull, Args: "[--module PATTERN] " + planArgs, Pushes: true, rebuilds: true, dirs: true, platforms: true, modules: true, providers: byFlag,
+		Doc: "Upgrades the lock files of the root modules that this pull request touches, or of those named, and pushes to it. On a pull request of relock's it is `rebase`. With `--module`, these locked modules move alone.",
 	},
 	{
 		Verb: Lock, Where: UnderPull, Args: planArgs, Pushes: true, rebuilds: true, dirs: true, platforms: true, providers: byFlag,
@@ -100,15 +100,15 @@ var Verbs = []Usage{
 	{Verb: Rebase, Where: UnderPull, Own: true, Pushes: true, rebuilds: true, Args: "[--sha PREFIX]", Doc: "Rebuilds the pull request on its base as it is now, unless other people have pushed to it."},
 	{Verb: Recreate, Where: UnderPull, Own: true, Pushes: true, Args: "[--sha PREFIX]", Doc: "Rebuilds it anyway, and discards other people's commits."},
 	{
-		Verb: Ignore, Where: UnderPull, Own: true, Closed: true, Args: "PROVIDER [major|minor|patch|CONSTRAINT] [until YYYY-MM-DD]", providers: asFirstWord,
-		Doc: "Stops proposing a provider in this group: all updates, one kind of update, or some versions.",
+		Verb: Ignore, Where: UnderPull, Own: true, Closed: true, Args: "PROVIDER|MODULE [major|minor|patch|commit|CONSTRAINT] [until YYYY-MM-DD]", providers: asFirstWord,
+		Doc: "Stops proposing a provider or a locked module in this group: all updates, one kind of update, or some versions.",
 	},
-	{Verb: Unignore, Where: UnderPull, Own: true, Closed: true, Args: "PROVIDER", providers: asFirstWord, Doc: "Proposes an ignored provider again."},
+	{Verb: Unignore, Where: UnderPull, Own: true, Closed: true, Args: "PROVIDER|MODULE", providers: asFirstWord, Doc: "Proposes what is ignored again."},
 	{Verb: Show, Where: UnderPull | UnderPage, Closed: true, Doc: "Lists the ignores, rules and groups in force."},
 	{Verb: Close, Where: UnderPull, Own: true, Doc: "Closes the pull request. Only a new release, or a root module that joins, opens another."},
 	{Verb: Reopen, Where: UnderPull, Own: true, Closed: true, Doc: "Opens the closed pull request again."},
 	{Verb: Reopen, Where: UnderPage, Args: "GROUP", group: true, Doc: "Opens the newest closed pull request of a group again."},
-	{Verb: Why, Where: UnderPull | UnderPage, Args: "PROVIDER [DIR…]", providers: asFirstWord, dirs: true, Doc: "Says why this version is used: every constraint with its place, and what would allow a newer one."},
+	{Verb: Why, Where: UnderPull | UnderPage, Args: "PROVIDER|MODULE [DIR…]", providers: asFirstWord, dirs: true, Doc: "Says why this version is used: every constraint with its place, and what would allow a newer one. Of a locked module it names the calls."},
 	{Verb: Help, Where: UnderPull | UnderPage, Closed: true, Doc: "Shows this table."},
 }
 

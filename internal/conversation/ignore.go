@@ -16,19 +16,19 @@ import (
 func ignoresAfter(command comment.Command, now []policy.Ignore, by string, day time.Time) (ignores []policy.Ignore, said safe.Markdown) {
 	asked := command.Ignored
 	if command.Verb == comment.Unignore {
-		left := policy.Without(now, asked.Provider)
+		left := policy.Without(now, asked.Name())
 		if len(left) == len(now) {
-			return now, safe.Format("%s is not ignored here.", safe.Code(asked.Provider))
+			return now, safe.Format("%s is not ignored here.", safe.Code(asked.Name()))
 		}
-		return left, safe.Format("Noted: %s is not ignored any more.", safe.Code(asked.Provider))
+		return left, safe.Format("Noted: %s is not ignored any more.", safe.Code(asked.Name()))
 	}
 	asked.By, asked.When = by, day.UTC().Format(time.DateOnly)
 	return policy.With(now, asked), noted(asked)
 }
 
-// noted is the answer to a command that ignores a provider.
+// noted is the answer to a command that ignores something.
 func noted(i policy.Ignore) safe.Markdown {
-	text := safe.Format("Noted: %s is left alone here", safe.Code(i.Provider))
+	text := safe.Format("Noted: %s is left alone here", safe.Code(i.Name()))
 	if update := i.Update(); update != provider.BumpNone {
 		text = text.And(" for %s updates", safe.Text(string(update)))
 	} else if i.What != "" {

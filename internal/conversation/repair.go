@@ -147,7 +147,7 @@ func (c conversation) outcome(ctx context.Context, r report.Report, verb verbs.V
 	if r.Pushed != "" {
 		return safe.Format("Pushed commit %s.%s", safe.Text(r.Pushed), c.approval(ctx))
 	}
-	if !why.Empty() && r.Fails() {
+	if !why.Empty() && r.Fails() && len(c.request.command.Modules) == 0 { // no command line names modules
 		asked := report.Asked{Providers: c.request.command.Providers, Platforms: c.request.command.Platforms}
 		return safe.Join(" ", nothingPushed(why), byHand(report.CommandLine(r.MendingVerb(verb), asked, r.FailingDirs())))
 	}
@@ -278,7 +278,7 @@ func (c conversation) rebuild(ctx context.Context, discard bool) (r report.Repor
 	if err != nil {
 		return r, said, err
 	}
-	if len(c.request.command.Providers)+len(c.request.command.Platforms)+len(c.request.command.Dirs) > 0 {
+	if named := c.request.command; len(named.Providers)+len(named.Modules)+len(named.Platforms)+len(named.Dirs) > 0 {
 		said = said.And("\n\nrelock rebuilds its own pull requests as a whole, whatever the command names. " +
 			"`/relock ignore` leaves a provider out.")
 	}
@@ -376,11 +376,11 @@ func (c conversation) ignore(ctx context.Context) (r report.Report, said safe.Ma
 	return r, note.And(" %s", then), err
 }
 
-// refuseUnknown refuses to ignore a provider that nothing in the repository requires or
-// locks: it may be misspelt, and the intended one would still be proposed. A pattern may be
+// refuseUnknown refuses to ignore a provider or a module that nothing in the repository
+// requires or locks: it may be misspelt, and the intended one would still be proposed. A pattern may be
 // for providers of the future.
 func (c conversation) refuseUnknown(ctx context.Context) error {
-	literal := slices.ContainsFunc(c.request.command.Providers, provider.Pattern.Literal)
+	literal := slices.ContainsFunc(c.request.command.Providers, provider.Pattern.Literal) || len(c.request.command.Modules) > 0
 	if c.request.command.Verb != comment.Ignore || !c.request.pull.Open || !literal {
 		return nil
 	}
@@ -388,7 +388,7 @@ func (c conversation) refuseUnknown(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w := run.Wanted{Dirs: c.request.means.Settings.Directories, Providers: c.request.command.Providers}
+	w := run.Wanted{Dirs: c.request.means.Settings.Directories, Providers: c.request.command.Providers, Modules: c.request.command.Modules}
 	_, err = run.Run(ctx, c.session, run.ToLook(c.request.means, verbs.Scan, c.request.head(ctx, files), w, run.JudgedBy{}))
 	return refused(err)
 }

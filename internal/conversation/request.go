@@ -81,7 +81,7 @@ func (q request) leftBase(ctx context.Context) (*run.Remote, error) {
 // A command that judges is about all that the change may touch. One that writes is about
 // what depends on a changed file by name: an added link is no reason to upgrade everything.
 func (q request) wanted(ctx context.Context, verb verbs.Verb) (run.Wanted, error) {
-	w := run.Wanted{Mode: upgrade.Upgrade, Dirs: q.command.Dirs, Providers: q.command.Providers, Platforms: q.command.Platforms}
+	w := run.Wanted{Mode: upgrade.Upgrade, Dirs: q.command.Dirs, Providers: q.command.Providers, Platforms: q.command.Platforms, Modules: q.command.Modules}
 	if q.command.Verb == comment.Lock {
 		w.Mode = upgrade.Complete
 	}

@@ -111,6 +111,17 @@ func OnGitHub(address string) string {
 	return ""
 }
 
+// End is the end of a package's address in as many parts as a pattern of providers has, for
+// Matches. Other words stay as they are.
+func End(word string) string {
+	parts := strings.Split(word, "/")
+	ofRegistry := len(parts) == 4 && strings.Contains(parts[0], ".")
+	if strings.Contains(word, "::") || ofRegistry {
+		return strings.TrimLeft(strings.Join(parts[max(0, len(parts)-3):], "/"), "/")
+	}
+	return word
+}
+
 // Matches reports whether a pattern names the package of an address: its parts, with
 // wildcards, follow each other in the address. One part alone names none.
 func Matches(pattern, address string) bool {

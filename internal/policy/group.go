@@ -53,7 +53,7 @@ func (b Rulebook) GroupOf(dir string, addr provider.Addr) string {
 // to, by its address in a lock file of modules; empty if it belongs to none.
 func (b Rulebook) GroupOfModule(dir, address string) string {
 	for _, g := range b.Groups {
-		if names(g.Modules, address) && g.Where.In(dir) {
+		if MatchesAny(g.Modules, address) && g.Where.In(dir) {
 			return g.Name
 		}
 	}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,10 +18,12 @@ import (
 // not get some versions. Its JSON is hidden in the pull request's body, where
 // anybody may change it; Check says whether it is valid.
 type Ignore struct {
-	// Provider is a pattern for provider.ParsePattern.
-	Provider string `json:"provider"`
-	// What is "major", "minor" or "patch", or constraints for the unwanted
-	// versions; empty means every version.
+	// Provider is a pattern for provider.ParsePattern. If Module is set, it is empty.
+	Provider string `json:"provider,omitempty"`
+	// Module is a pattern of module packages, for MatchesModule.
+	Module string `json:"module,omitempty"`
+	// What is "major", "minor", "patch" or, of a module, "commit", or constraints for the
+	// unwanted versions; empty means every version.
 	What string `json:"what,omitempty"`
 	// Until is the first day on which it no longer holds, 2006-01-02; empty means
 	// for ever.
@@ -35,6 +38,9 @@ type Ignore struct {
 // several words. Its errors are for the author.
 func ParseIgnore(pattern string, words []string) (Ignore, error) {
 	i := Ignore{Provider: pattern}
+	if IsModule(pattern) {
+		i = Ignore{Module: pattern}
+	}
 	if n := len(words); n >= 2 && words[n-2] == "until" {
 		if _, err := ParseDay(words[n-1]); err != nil {
 			return i, errors.New("the date is not one like 2027-01-31")
@@ -47,7 +53,7 @@ func ParseIgnore(pattern string, words []string) (Ignore, error) {
 	}
 	constraints, err := provider.ParseConstraints(i.What)
 	if err != nil {
-		return i, errors.New("the provider must be followed by major, minor, patch or a version constraint like >= 6.0, < 6.1")
+		return i, errors.New("the name must be followed by major, minor, patch, of a module commit, or a version constraint like >= 6.0, < 6.1")
 	}
 	i.What = constraints.String()
 	return i, nil
@@ -55,7 +61,7 @@ func ParseIgnore(pattern string, words []string) (Ignore, error) {
 
 // Update is the ignored kind of update; BumpNone if What is not a kind.
 func (i Ignore) Update() provider.Bump {
-	if bump := provider.Bump(i.What); slices.Contains(Updates, bump) {
+	if bump := provider.Bump(i.What); slices.Contains(Updates, bump) || i.Module != "" && bump == provider.BumpCommit {
 		return bump
 	}
 	return provider.BumpNone
@@ -76,10 +82,16 @@ func (i Ignore) Rule(group string) (Rule, error) {
 	yes := true
 	r := Rule{Group: group, Ignore: &yes, By: i.By}
 	pattern, err := provider.ParsePattern(i.Provider)
-	if err != nil || !patternForm.MatchString(i.Provider) {
+	switch {
+	case i.Module != "" && (i.Provider != "" || !IsModule(i.Module)):
+		return Rule{}, badIgnore("the pattern of modules is not like git::https://example.com/*")
+	case i.Module != "":
+		r.Modules = []string{i.Module}
+	case err != nil || !patternForm.MatchString(i.Provider):
 		return Rule{}, badIgnore("the pattern of providers is not like hashicorp/aws or hashicorp/*")
+	default:
+		r.Where.Providers = []provider.Pattern{pattern}
 	}
-	r.Where.Providers = []provider.Pattern{pattern}
 	if update := i.Update(); update != provider.BumpNone {
 		r.Updates = []provider.Bump{update}
 	} else if i.What != "" {
@@ -124,7 +136,11 @@ func OfComments(ignored map[string][]Ignore) []Rule {
 // Entry returns the ignore as an entry of rules in the configuration file, in
 // YAML lines, so that a person can move it there.
 func (i Ignore) Entry() string {
-	lines := []string{fmt.Sprintf("  - providers: [%q] # %s, %s", i.Provider, i.By, i.When)}
+	key := "providers"
+	if i.Module != "" {
+		key = "modules"
+	}
+	lines := []string{fmt.Sprintf("  - %s: [%q] # %s, %s", key, i.Name(), i.By, i.When)}
 	ends := ""
 	if i.Until != "" {
 		ends = " # until " + i.Until
@@ -141,10 +157,13 @@ func (i Ignore) Entry() string {
 	return strings.Join(append(lines, "    ignore: true"), "\n")
 }
 
-// Markdown describes an ignore: who ignored on which day which provider, which
+// Name is the pattern of what is ignored.
+func (i Ignore) Name() string { return cmp.Or(i.Module, i.Provider) }
+
+// Markdown describes an ignore: who ignored on which day which provider or module, which
 // versions and until when.
 func (i Ignore) Markdown() safe.Markdown {
-	text := safe.Code(i.Provider)
+	text := safe.Code(i.Name())
 	if i.What != "" {
 		text = text.And(" %s", safe.Code(i.What))
 	}
@@ -162,12 +181,12 @@ func badIgnore(message string) error {
 // providers.
 func With(now []Ignore, added Ignore) []Ignore {
 	others := slices.DeleteFunc(slices.Clone(now), func(i Ignore) bool {
-		return i.Provider == added.Provider && i.What == added.What
+		return i.Name() == added.Name() && i.What == added.What
 	})
 	return append(others, added)
 }
 
 // Without removes the ignores of a pattern.
 func Without(now []Ignore, pattern string) []Ignore {
-	return slices.DeleteFunc(slices.Clone(now), func(i Ignore) bool { return i.Provider == pattern })
+	return slices.DeleteFunc(slices.Clone(now), func(i Ignore) bool { return i.Name() == pattern })
 }

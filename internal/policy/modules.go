@@ -22,8 +22,14 @@ func MatchesModule(pattern, address string) bool {
 	return err == nil && matched
 }
 
-// names reports whether one of the patterns names a module package.
-func names(patterns []string, address string) bool {
+// IsModule reports whether people mean a module package by a pattern, and no provider: it has
+// a scheme, or more parts than a provider has.
+func IsModule(pattern string) bool {
+	return patternForm.MatchString(pattern) && (strings.Contains(pattern, "::") || strings.Count(pattern, "/") > 2)
+}
+
+// MatchesAny reports whether one of the patterns names a module package.
+func MatchesAny(patterns []string, address string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return MatchesModule(p, address) })
 }
 
@@ -48,7 +54,7 @@ func (m AboutModules) Judge(from, to string) Hold {
 		return a.Judge(provider.Release{Version: now})
 	}
 	for _, r := range slices.Backward(m.applied.Rules) {
-		if r.Ignore != nil && r.isFor(provider.BumpCommit) {
+		if r.Ignore != nil && r.Versions == nil && r.isFor(provider.BumpCommit) {
 			if *r.Ignore {
 				return Hold{Reason: HeldByRule, Rule: r.Origin()}
 			}

@@ -26,9 +26,7 @@ func planApart(ctx context.Context, j job, all []found, opts upgrade.Options) []
 	}
 	for _, key := range slices.Sorted(maps.Keys(concerned)) {
 		roots := collect.Mapped(concerned[key], func(i int) found { return all[i] })
-		roots = readAgain(ctx, j, roots, func(o *scan.Options) {
-			o.Moves = func(dir, address string) bool { return opts.Policy.GroupOfModule(dir, address) == key }
-		})
+		roots = readAgain(ctx, j, roots, opts.Policy, func(dir, address string) bool { return opts.Policy.GroupOfModule(dir, address) == key })
 		for n, f := range planEach(ctx, j, roots, onlyForced(opts, key != "")) {
 			whole := &all[concerned[key][n]]
 			r := f.result
@@ -63,6 +61,27 @@ func keysApart(book policy.Rulebook, f found) map[string]bool {
 	return keys
 }
 
+// obeyComments reads again the root modules with locked modules, if people have said in
+// comments what does not move. Only the pull requests know that, and they are read later.
+func obeyComments(ctx context.Context, j job, p planned) planned {
+	said := slices.ContainsFunc(policy.OfComments(p.proposing.survey.Ignores), func(r policy.Rule) bool { return len(r.Modules) > 0 })
+	var of []int
+	for i, f := range p.found {
+		if said && f.module.ModuleLock != nil {
+			of = append(of, i)
+		}
+	}
+	if len(of) == 0 {
+		return p
+	}
+	p.found = slices.Clone(p.found)
+	again := readAgain(ctx, j, collect.Mapped(of, func(i int) found { return p.found[i] }), planOptions(j, p).Policy, moves(j))
+	for n, i := range of {
+		p.found[i] = again[n]
+	}
+	return p
+}
+
 // onlyForced are the options for a plan in which providers move only if they must.
 func onlyForced(opts upgrade.Options, forced bool) upgrade.Options {
 	if forced {
@@ -72,13 +91,13 @@ func onlyForced(opts upgrade.Options, forced bool) upgrade.Options {
 	return opts
 }
 
-// readAgain reads root modules of one file tree again, with other options. One that is not
+// readAgain reads root modules of one file tree again, by the rules of a book. One that is not
 // there any more was not read.
-func readAgain(ctx context.Context, j job, all []found, with func(*scan.Options)) []found {
+func readAgain(ctx context.Context, j job, all []found, book policy.Rulebook, moves func(dir, address string) bool) []found {
 	t, all := all[0].tree, slices.Clone(all)
 	t.dirs = collect.Mapped(all, func(f found) string { return f.module.Dir })
 	opts := scanOptions(j, extent{}, t)
-	with(&opts)
+	opts.Moves, opts.ModuleRules = moves, moduleRules{book, j.settings.AcceptMoved}
 	modules, _, err := modulesIn(ctx, j, t, opts)
 	for i, f := range all {
 		n := slices.IndexFunc(modules, func(m scan.RootModule) bool { return m.Dir == f.module.Dir })

@@ -45,6 +45,9 @@ type Ask struct {
 	// of the settings.
 	only      []provider.Pattern
 	platforms []provider.Platform
+	// modules are patterns of locked modules. Only these move, with the entries of providers
+	// that they force; none: all move.
+	modules []string
 	// named are providers that must be in the repository.
 	named []provider.Pattern
 	// lockedOnly leaves out root modules without a lock file, without a report.
@@ -203,6 +206,8 @@ type Wanted struct {
 	Changed   *PullFiles
 	Providers []provider.Pattern
 	Platforms []provider.Platform
+	// Modules are patterns of locked modules, which move alone.
+	Modules []string
 }
 
 // PullFiles are the files that a pull request changes. All root modules count that they may
@@ -216,7 +221,7 @@ type PullFiles struct {
 // nothing.
 func ToLook(m Means, verb verbs.Verb, h PullHead, w Wanted, by JudgedBy) Ask {
 	a := Ask{
-		verb: verb, means: m, mode: w.Mode, head: OwnHead, pull: w.Changed, only: w.Providers, named: w.Providers, platforms: w.Platforms, judged: by, base: h.Base,
+		verb: verb, means: m, mode: w.Mode, head: OwnHead, pull: w.Changed, only: w.Providers, named: w.Providers, platforms: w.Platforms, modules: w.Modules, judged: by, base: h.Base,
 		targets: []target{{repository: h.Repository, remote: h.Files, dirs: w.Dirs}},
 	}
 	if h.Fork {

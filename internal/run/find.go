@@ -14,6 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/modulelock"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
@@ -191,16 +192,22 @@ func scanOptions(j job, narrowed extent, t tree) scan.Options {
 		book := j.settings.Policy
 		book.Now = j.env.Now
 		opts.ModuleRules = moduleRules{book, j.settings.AcceptMoved}
-		// A run about some providers leaves everything else as it is locked.
-		if j.plan.Mode == upgrade.Upgrade && len(j.plan.Only) == 0 {
-			opts.Moves = func(string, string) bool { return true }
-		}
+		opts.Moves = moves(j)
 	}
 	opts.Workspace = j.env.Getenv("TF_WORKSPACE")
 	if j.ask.head == NoHead { // a person could put these values into a module's address
 		opts.Environment = variables(j.env.Environ)
 	}
 	return opts
+}
+
+// moves reports which locked modules move; nil: none does. A run about some providers leaves
+// everything else as it is locked.
+func moves(j job) func(dir, address string) bool {
+	if j.plan.Mode != upgrade.Upgrade || len(j.plan.Only) > 0 {
+		return nil
+	}
+	return func(_, address string) bool { return len(j.ask.modules) == 0 || policy.MatchesAny(j.ask.modules, address) }
 }
 
 // foresee asks registries for versions while modules are fetched. It is nil if nothing is

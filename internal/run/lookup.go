@@ -8,6 +8,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/modulelock"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/settings"
@@ -36,6 +37,14 @@ func checkNamed(j job, in inventory) (notices []problem.Problem, err error) {
 			return slices.ContainsFunc(f.providers(), p.Match) || j.ask.verb == verbs.Why && f.locksModule(p)
 		})
 		add(lookupTerm{name: p.Given(), single: p.Literal(), found: here || in.nothing()})
+	}
+	for _, m := range j.ask.modules {
+		here := slices.ContainsFunc(in.all(), func(f found) bool {
+			return f.module.ModuleLock != nil && slices.ContainsFunc(f.module.ModuleLock.Entries, func(e modulelock.Entry) bool { return policy.MatchesModule(m, e.Address) })
+		})
+		add(lookupTerm{name: m, single: !strings.Contains(m, "*"), found: here || in.nothing(), lost: problem.Problem{
+			Code: problem.CodeNotFound, Message: "no root module locks " + m, Hint: "run `relock scan`, which lists the locked modules of each root module",
+		}})
 	}
 	for _, t := range in.trees {
 		for _, dir := range t.named {
@@ -143,7 +152,7 @@ type lookupTerm struct {
 	single  bool            // it means one thing, which must exist
 	found   bool            // a target has it
 	lacking []string        // the targets without it
-	lost    problem.Problem // why a directory is not there; empty for a provider
+	lost    problem.Problem // why a directory or a module is not there; empty for a provider
 }
 
 // Lookup has the names in an ask and what was found of them, in one target or several.

@@ -21,8 +21,14 @@ import (
 // planAll asks the registries and adds each root module to the report.
 func planAll(ctx context.Context, j job, p planned) planned {
 	p.options = planOptions(j, p)
-	p.found = planEach(ctx, j, p.found, p.options)
+	alone := len(j.ask.modules) > 0
+	p.found = planEach(ctx, j, p.found, onlyForced(p.options, alone))
 	p = accountAll(ctx, j, p)
+	for i, f := range p.found {
+		if alone {
+			p.found[i].result = f.result.Forced()
+		}
+	}
 	if _, pulls := j.ask.to.(Pulls); pulls {
 		p.found = planApart(ctx, j, p.found, p.options)
 	}

@@ -100,7 +100,7 @@ func planPulls(ctx context.Context, j job, p planned) (planned, error) {
 		first.proposing = p.proposing
 		return first, nil
 	}
-	return planAll(ctx, j, p), nil
+	return planAll(ctx, j, obeyComments(ctx, j, p)), nil
 }
 
 // prepare asks GitHub for what the plan needs: the base branch, the pull requests of the

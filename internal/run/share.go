@@ -86,30 +86,7 @@ func (p *proposer) proposals(ctx context.Context, follow bool) []pr.Proposal {
 		p.shares[key] = &share{parts: map[int]upgrade.Result{}}
 	}
 	for i, f := range p.found {
-		unseen := p.modulesUnseen(f)
-		if unseen && p.keepModules(ctx, f) {
-			continue
-		}
-		parts := p.parts(f)
-		for _, key := range slices.Sorted(maps.Keys(parts)) {
-			switch ofModules := p.plan.Policy.OfModules(key); {
-			case ofModules && unseen: // it was kept
-				continue
-			case ofModules && parts[key].Failed(): // the two lock files would not agree
-				p.keepModulesOf(ctx, key, f)
-				continue
-			}
-			f.result = p.carry(ctx, key, parts[key])
-			if !f.result.Writes() {
-				continue
-			}
-			s := p.shares[key]
-			s.put(f, lockFiles(f)...)
-			s.parts[i] = f.result
-			if slices.ContainsFunc(f.result.Selections, func(s upgrade.Selection) bool { return s.Unasked }) {
-				s.unasked++
-			}
-		}
+		p.shareOut(ctx, i, f)
 	}
 	var proposals []pr.Proposal
 	narrowed := p.narrowed() // before the report gets what a group proposes already
@@ -126,6 +103,34 @@ func (p *proposer) proposals(ctx context.Context, follow bool) []pr.Proposal {
 		}
 	}
 	return proposals
+}
+
+// shareOut adds the parts of the plan for a root module to the shares of their groups.
+func (p *proposer) shareOut(ctx context.Context, i int, f found) {
+	unseen := p.modulesUnseen(f)
+	if unseen && p.keepModules(ctx, f) {
+		return
+	}
+	parts := p.parts(f)
+	for _, key := range slices.Sorted(maps.Keys(parts)) {
+		switch ofModules := p.plan.Policy.OfModules(key); {
+		case ofModules && unseen: // it was kept
+			continue
+		case ofModules && parts[key].Failed(): // the two lock files would not agree
+			p.keepModulesOf(ctx, key, f)
+			continue
+		}
+		f.result = p.carry(ctx, key, parts[key])
+		if !f.result.Writes() {
+			continue
+		}
+		s := p.shares[key]
+		s.put(f, lockFiles(f)...)
+		s.parts[i] = f.result
+		if slices.ContainsFunc(f.result.Selections, func(s upgrade.Selection) bool { return s.Unasked }) {
+			s.unasked++
+		}
+	}
 }
 
 // readStanding reads the current proposal of a group, once.
