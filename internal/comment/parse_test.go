@@ -143,6 +143,8 @@ func TestParseRefuses(t *testing.T) {
 		"/relock rebase --sha main":                    "needs the beginning of a commit's id",
 		"/relock ignore":                               "the provider is missing",
 		"/relock why":                                  "the provider is missing",
+		"/relock ignore git::*/net soon":               "the module must be followed by major, minor, patch, commit or a version constraint",
+		"/relock upgrade --module net":                 "a module must be named as in the lock file of modules",
 		"/relock ignore */aws soon":                    "must be followed by major, minor, patch or a version constraint",
 		"/relock ignore */aws until tomorrow":          "the date is not one like",
 		"/relock unignore */aws major":                 "there are too many words",
@@ -162,7 +164,7 @@ func TestParseRefuses(t *testing.T) {
 func TestRefusalsShowTheUsage(t *testing.T) {
 	t.Parallel()
 	_, err := comment.Parse("/relock unignore", comment.UnderPull)
-	if want := "the provider is missing; it is `/relock unignore PROVIDER`"; err == nil || err.Error() != want {
+	if want := "the provider is missing; it is `/relock unignore PROVIDER|MODULE`"; err == nil || err.Error() != want {
 		t.Errorf("Parse = %v, want %q", err, want)
 	}
 }

@@ -60,10 +60,10 @@ type Usage struct {
 
 	// rebuilds says that the verb rebuilds a pull request of ours and spares what
 	// others have pushed to it.
-	rebuilds        bool
+	rebuilds                 bool
 	dirs, platforms, modules bool
 	providers                arity
-	group           bool // the name of a group follows
+	group                    bool // the name of a group follows
 }
 
 // arity says how a verb takes patterns of providers.
@@ -81,7 +81,7 @@ const planArgs = "[DIR…] [--provider PATTERN] [--platform OS_ARCH] [--sha PREF
 // changed.
 var Verbs = []Usage{
 	{
-		Verb: Upgrade, Where: UnderPull, Args: "[--module PATTERN] " + planArgs, Pushes: true, rebuilds: true, dirs: true, platforms: true, modules: true, providers: byFlag,
+		Verb: Upgrade, Where: UnderPull, Args: planArgs + " [--module PATTERN]", Pushes: true, rebuilds: true, dirs: true, platforms: true, modules: true, providers: byFlag,
 		Doc: "Upgrades the lock files of the root modules that this pull request touches, or of those named, and pushes to it. On a pull request of relock's it is `rebase`. With `--module`, these locked modules move alone.",
 	},
 	{

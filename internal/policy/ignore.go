@@ -53,7 +53,11 @@ func ParseIgnore(pattern string, words []string) (Ignore, error) {
 	}
 	constraints, err := provider.ParseConstraints(i.What)
 	if err != nil {
-		return i, errors.New("the name must be followed by major, minor, patch, of a module commit, or a version constraint like >= 6.0, < 6.1")
+		name, words := "provider", "major, minor, patch"
+		if i.Module != "" {
+			name, words = "module", words+", commit"
+		}
+		return i, fmt.Errorf("the %s must be followed by %s or a version constraint like >= 6.0, < 6.1", name, words)
 	}
 	i.What = constraints.String()
 	return i, nil

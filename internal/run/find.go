@@ -207,7 +207,9 @@ func moves(j job) func(dir, address string) bool {
 	if j.plan.Mode != upgrade.Upgrade || len(j.plan.Only) > 0 {
 		return nil
 	}
-	return func(_, address string) bool { return len(j.ask.modules) == 0 || policy.MatchesAny(j.ask.modules, address) }
+	return func(_, address string) bool {
+		return len(j.ask.modules) == 0 || policy.MatchesAny(j.ask.modules, address)
+	}
 }
 
 // foresee asks registries for versions while modules are fetched. It is nil if nothing is
