@@ -27,7 +27,8 @@ func planApart(ctx context.Context, j job, all []found, opts upgrade.Options) []
 	for _, key := range slices.Sorted(maps.Keys(concerned)) {
 		roots := collect.Mapped(concerned[key], func(i int) found { return all[i] })
 		roots = readAgain(ctx, j, roots, opts.Policy, func(dir, address string) bool { return opts.Policy.GroupOfModule(dir, address) == key })
-		for n, f := range planEach(ctx, j, roots, onlyForced(opts, key != "")) {
+		group := planned{inventory: inventory{found: roots}}.with(onlyForced(opts, key != ""))
+		for n, f := range planEach(ctx, j, group).found {
 			whole := &all[concerned[key][n]]
 			r := f.result
 			r.Findings, r.Undecided, r.Refuted = whole.result.Findings, whole.result.Undecided, whole.result.Refuted

@@ -47,7 +47,7 @@ func PlanDisputed(ctx context.Context, s *Session, m Means, top, name string, ma
 	if err != nil {
 		return nil, p.report, err
 	}
-	p = planAll(ctx, j, p)
+	p = reportPlan(ctx, j, planEach(ctx, j, p.with(planOptions(j, p))))
 	if p.report.Failed() || len(p.found) != 1 {
 		return nil, p.report, nil
 	}

@@ -28,7 +28,7 @@ func environments(c settings.Settings) []terragrunt.EnvironmentSet {
 	return collect.Mapped(c.Environments, func(e settings.EnvironmentSet) terragrunt.EnvironmentSet { return terragrunt.EnvironmentSet(e) })
 }
 
-// planning returns the options for planning lock files. planAll adds the sources.
+// planning returns the options for planning lock files. planOptions adds the sources.
 func (a Ask) planning(c settings.Settings) upgrade.Options {
 	o := upgrade.Options{
 		Mode: a.mode, Exact: c.Exact, Strict: c.Strict, Prune: c.Prune, AllowDowngrade: c.AllowDowngrade,

@@ -18,14 +18,11 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// planAll asks the registries and adds each root module to the report.
-func planAll(ctx context.Context, j job, p planned) planned {
-	p.options = planOptions(j, p)
-	alone := len(j.ask.modules) > 0
-	p.found = planEach(ctx, j, p.found, onlyForced(p.options, alone))
+// reportPlan completes the plan of planEach, and adds each root module to the report.
+func reportPlan(ctx context.Context, j job, p planned) planned {
 	p = accountAll(ctx, j, p)
 	for i, f := range p.found {
-		if alone {
+		if len(j.ask.modules) > 0 {
 			p.found[i].result = f.result.Forced()
 		}
 	}
@@ -45,20 +42,28 @@ func planAll(ctx context.Context, j job, p planned) planned {
 	return p
 }
 
-// planEach plans for each root module, and finds out who signed the present entries.
-func planEach(ctx context.Context, j job, all []found, opts upgrade.Options) []found {
-	planned := j.clock.stage(stagePlan)
-	all = withPlugins(j, all)
+// planEach asks the registries, plans for each root module by the options of the plan, and finds
+// out who signed the present entries.
+func planEach(ctx context.Context, j job, p planned) planned {
+	done := j.clock.stage(stagePlan)
+	all := withPlugins(j, p.found)
 	sources, divided := bySource(j, all)
 	for at, source := range sources {
 		indices := divided[at]
-		for n, r := range upgrade.Plan(ctx, timed{source, j.clock}, modulesAt(all, indices), opts) {
+		for n, r := range upgrade.Plan(ctx, timed{source, j.clock}, modulesAt(all, indices), p.options) {
 			all[indices[n]].result = r
 		}
 	}
-	planned()
+	done()
 	learnSigners(ctx, j, all)
-	return all
+	p.found = all
+	return p
+}
+
+// with is a plan that is made by options.
+func (p planned) with(opts upgrade.Options) planned {
+	p.options = opts
+	return p
 }
 
 // planOptions are the job's options, with further facts of the run.
@@ -76,7 +81,7 @@ func planOptions(j job, p planned) upgrade.Options {
 	for name, config := range j.configs {
 		opts.Overridden[name] = config.Overridden()
 	}
-	return opts
+	return onlyForced(opts, len(j.ask.modules) > 0)
 }
 
 // outages reports once for each host that does not answer why it does not. Other problems

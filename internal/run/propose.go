@@ -87,7 +87,7 @@ func planPulls(ctx context.Context, j job, p planned) (planned, error) {
 			p.proposing.survey = pr.NothingBut(ctx, p.proposing.repo, *sought)
 			j.visit.board.see(p.proposing.survey.Issues)
 		}
-		first = planAll(ctx, j, p)
+		first = reportPlan(ctx, j, planEach(ctx, j, p.with(planOptions(j, p))))
 		if !first.report.Pending() {
 			return first, nil
 		}
@@ -100,7 +100,8 @@ func planPulls(ctx context.Context, j job, p planned) (planned, error) {
 		first.proposing = p.proposing
 		return first, nil
 	}
-	return planAll(ctx, j, obeyComments(ctx, j, p)), nil
+	p = obeyComments(ctx, j, p)
+	return reportPlan(ctx, j, planEach(ctx, j, p.with(planOptions(j, p)))), nil
 }
 
 // prepare asks GitHub for what the plan needs: the base branch, the pull requests of the

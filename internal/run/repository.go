@@ -147,7 +147,7 @@ func (p *Plan) planBase(ctx context.Context, base string) {
 	case pulls:
 		p.planned, err = planPulls(asking, p.job, p.planned)
 	default:
-		p.planned = planAll(asking, p.job, p.planned)
+		p.planned = reportPlan(asking, p.job, planEach(asking, p.job, p.with(planOptions(p.job, p.planned))))
 		p.report.Diagnostics = append(p.report.Diagnostics, downgradeKnown(asking, p.job, p.planned)...)
 		p.planned = judgeModules(asking, p.job, judgeRules(asking, p.job, p.planned))
 	}
