@@ -62,7 +62,7 @@ func ofPage(e github.CommentEvent) bool { return dashboard.OfRepository.Is(githu
 func usage() string {
 	var b strings.Builder
 	for _, u := range comment.Verbs {
-		b.WriteString(" " + u.String())
+		b.WriteString(" " + strings.Join(settings.Wrap(u.String(), helpWidth-1), "\n     "))
 		if u.Where == comment.UnderPage {
 			b.WriteString("  (under " + u.Where.String() + ")")
 		}
