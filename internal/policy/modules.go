@@ -53,13 +53,21 @@ func (m AboutModules) Judge(from, to string) Hold {
 		a.From = old
 		return a.Judge(provider.Release{Version: now})
 	}
-	for _, r := range slices.Backward(m.applied.Rules) {
-		if r.Ignore != nil && r.Versions == nil && r.isFor(provider.BumpCommit) {
-			if *r.Ignore {
-				return Hold{Reason: HeldByRule, Rule: r.Origin()}
+	last := func(sets func(Rule) bool) Rule {
+		for _, r := range slices.Backward(m.applied.Rules) {
+			if r.Versions == nil && r.isFor(provider.BumpCommit) && sets(r) {
+				return r
 			}
-			break
 		}
+		return Rule{}
+	}
+	ignore := last(func(r Rule) bool { return r.Ignore != nil })
+	hold := last(func(r Rule) bool { return !r.HoldUntil.IsZero() })
+	switch {
+	case ignore.Ignore != nil && *ignore.Ignore:
+		return Hold{Reason: HeldByRule, Rule: ignore.Origin()}
+	case m.applied.Now.Before(hold.HoldUntil):
+		return Hold{Reason: HeldByHold, Rule: hold.Origin(), Eligible: hold.HoldUntil}
 	}
 	return Hold{}
 }

@@ -23,6 +23,8 @@ func TestAboutModule(t *testing.T) {
 		{Modules: []string{"git::https://git.example/floating*"}, Ignore: &no, Moving: &yes},
 		{Modules: []string{"*"}, Where: Where{Directories: []string{"dev/**"}}, Moving: &yes},
 		{Modules: []string{"*old*"}, Ignore: &yes, Until: now},
+		{Modules: []string{"*/later*"}, HoldUntil: now.AddDate(0, 0, 1)},
+		{Modules: []string{"*/laternow"}, HoldUntil: now},
 	}}
 	tests := []struct {
 		dir, address, from, to string
@@ -35,6 +37,9 @@ func TestAboutModule(t *testing.T) {
 		{"dev/a", "git::https://git.example/net", "main", "main", true, true},
 		{"prod", "git::https://git.example/floating", "v1", "v1", true, false},
 		{"prod", "git::https://old.example/net", "", "", false, false},
+		{"prod", "git::https://hub.example/later", "main", "main", false, true},
+		{"prod", "git::https://hub.example/laternow", "main", "main", false, false},
+		{"prod", "mods.example/acme/later", "1.0.0", "1.1.0", false, true},
 		{"prod", "xmods.example/acme/net/aws", "1.0.0", "2.0.0", false, false},
 	}
 	for _, tt := range tests {
