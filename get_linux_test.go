@@ -236,7 +236,7 @@ func TestGetBesideInit(t *testing.T) {
 	t.Parallel()
 	program, err := exec.LookPath("terraform")
 	if err != nil {
-		t.Skip("terraform is not on PATH")
+		t.Skip("terraform is not on PATH: this test runs init beside relock get")
 	}
 	g := newGotten(t)
 	for _, name := range []string{"", "a/.git", "a/files/150.txt", "b/.git/HEAD", "b/files/0.txt", "modules.json"} { // by which init is seen
