@@ -10,7 +10,7 @@ import (
 
 // shaping are the flags that decide what a verb writes.
 var shaping = []string{
-	"tool", "tool-version", "platform", "provider", "create", "keep-unreferenced", "hashes-from", "hash-source",
+	"tool", "tool-version", "platform", "provider", "create", "module-lock", "keep-unreferenced", "hashes-from", "hash-source",
 	"accept-re-released", "unreadable-modules", "strict", "allow-downgrade", "config",
 }
 
@@ -33,10 +33,10 @@ func GivenFlags(values Values, verb verbs.Verb) []GivenFlag {
 		for _, item := range v.texts() {
 			switch {
 			case s.Flag == "config" && !filepath.IsLocal(item): // other people may lack the file
-			case s.Kind == Bool && item != "true":
-				given.Add(GivenFlag{Name: s.Flag + "=" + item})
-			case s.Kind == Bool:
+			case s.Kind == Bool && item == "true", s.Alone != "" && item == s.Alone:
 				given.Add(GivenFlag{Name: s.Flag})
+			case s.Kind == Bool, s.Alone != "":
+				given.Add(GivenFlag{Name: s.Flag + "=" + item})
 			default:
 				given.Add(GivenFlag{s.Flag, item})
 			}

@@ -31,6 +31,8 @@ func TestGivenFlags(t *testing.T) {
 		"an input that is no flag":    {Values{"downgrades": by(ByInput, "allow")}, verbs.Upgrade, []GivenFlag{{Name: "allow-downgrade"}}},
 		"the input says the default":  {Values{"downgrades": by(ByInput, "keep")}, verbs.Upgrade, nil},
 		"the file allows it":          {Values{"downgrades": by(ByRepository, "allow")}, verbs.Upgrade, nil},
+		"a switch with values":        {Values{"module-lock": by(ByFlag, "write")}, verbs.Lock, []GivenFlag{{Name: "module-lock"}}},
+		"another of its values":       {Values{"module-lock": by(ByInput, "keep")}, verbs.Lock, []GivenFlag{{Name: "module-lock=keep"}}},
 		"a file of the repository":    {Values{"config": by(ByFlag, "ci/relock.yml")}, verbs.Lock, []GivenFlag{{"config", "ci/relock.yml"}}},
 		"a file of the operator":      {Values{"config": by(ByInput, "../operator.yml")}, verbs.Lock, nil},
 	} {
