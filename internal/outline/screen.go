@@ -1,0 +1,226 @@
+package outline
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
+)
+
+// Screen is an overview in the words that people read.
+type Screen struct {
+	Headline safe.Markdown
+	// Missing says which shards are not of this week; empty if all are.
+	Missing safe.Markdown
+	Since   safe.Markdown // the heading of the changes; empty without earlier counts
+	Counts  []ScreenCount
+	Needs   []ScreenNeed
+	Uses    []ScreenUse
+	Rows    []ScreenRow
+	Rest    safe.Markdown // the repositories without a row
+}
+
+// ScreenCount is the number of repositories in a state, and how it has changed.
+type ScreenCount struct{ Name, Number, Change safe.Markdown }
+
+// ScreenNeed is why some repositories need a person, with a line for each cause.
+type ScreenNeed struct {
+	Heading safe.Markdown
+	Lines   []safe.Markdown
+	Further int // lines that are left out
+}
+
+// ScreenUse is a provider, and how many root modules use which major version.
+type ScreenUse struct{ Name, Newest, Majors safe.Markdown }
+
+// ScreenRow is a repository that is not quiet. Name is the full one.
+type ScreenRow struct {
+	Name                                     string
+	Link, Standing, Pulls, Behind, Held, Day safe.Markdown
+	Waits                                    int
+}
+
+// needHeadings are the headings of the needs.
+var needHeadings = map[report.Need]safe.Markdown{
+	report.NeedRepair: safe.Const("Failing"),
+	report.NeedMerge:  safe.Const("Pull requests that are open for more than 14 days"),
+	report.NeedMajor:  safe.Const("Major upgrades that wait"),
+	report.NeedModule: safe.Const("Moved modules"),
+}
+
+// ScreenOf puts an overview into words. Nothing in it depends on the time.
+func ScreenOf(o report.Overview) Screen {
+	all := 0
+	for _, n := range o.States {
+		all += n
+	}
+	w := screenWords{o}
+	s := Screen{Missing: w.missing(), Counts: w.counts(), Rest: w.rest()}
+	who, need := safe.Int(o.Needing), safe.Const("needs")
+	if o.Needing == 0 {
+		who = safe.Const("None")
+	} else if o.Needing > 1 {
+		need = safe.Const("need")
+	}
+	s.Headline = safe.Format("%s of %s %s a person.", who, safe.Count(all, "repository", "repositories"), need)
+	if o.Since.Week != "" {
+		s.Since = safe.Format("Since %s", safe.Text(o.Since.Week))
+	}
+	for _, n := range report.Needs {
+		if lines := o.Needs[n]; len(lines) > 0 {
+			s.Needs = append(s.Needs, ScreenNeed{needHeadings[n], collect.Mapped(lines, w.line(n)), o.Further[n]})
+		}
+	}
+	for _, u := range o.Uses {
+		var majors []safe.Markdown
+		for _, major := range slices.SortedFunc(maps.Keys(u.Majors), func(a, b int64) int { return cmp.Compare(b, a) }) {
+			majors = append(majors, safe.Format("%s on %s", safe.Int(u.Majors[major]), safe.Int(int(major))))
+		}
+		s.Uses = append(s.Uses, ScreenUse{safe.Code(u.Provider), safe.Text(u.Newest), safe.FirstOf(majors, mostMajors, "other", "others")})
+	}
+	s.Rows = collect.Mapped(o.Rows, w.row)
+	return s
+}
+
+// screenWords makes the sentences of a screen.
+type screenWords struct{ report.Overview }
+
+// repository is a name with a link. All have one owner, whom the page names.
+func (w screenWords) repository(name string) safe.Markdown {
+	short := safe.Text(nameWithout(w.Owner, name))
+	if url := w.Server + "/" + name; safe.Linkable(url) {
+		return safe.Link(short, url)
+	}
+	return short
+}
+
+// pull is a number with a link. The link leads through GitHub's redirects, so that
+// the pull request does not mention the page.
+func (w screenWords) pull(name string, number int) safe.Markdown {
+	text := safe.Format("#%s", safe.Int(number))
+	if url := fmt.Sprintf("%s/%s/pull/%d", w.Server, name, number); safe.Linkable(url) {
+		return safe.Link(text, cmp.Or(safe.Redirected(url), url))
+	}
+	return text
+}
+
+// missing names the shards that have not run in the week of the page.
+func (w screenWords) missing() safe.Markdown {
+	var said []safe.Markdown
+	for _, p := range w.Parts {
+		switch {
+		case p.Day == "":
+			said = append(said, safe.Format("shard %s is not here yet", safe.Text(p.Shard)))
+		case p.Day < w.Since.Week:
+			said = append(said, safe.Format("shard %s is of %s", safe.Text(p.Shard), safe.Text(p.Day)))
+		}
+	}
+	return safe.Join("; ", said...)
+}
+
+// counts are the repositories by state. States without any, now and before, are left
+// out.
+func (w screenWords) counts() []ScreenCount {
+	var all []ScreenCount
+	for _, s := range report.Standings {
+		n, change := w.States[s], w.States[s]-w.Since.Counts[s]
+		if n == 0 && (w.Since.Week == "" || change == 0) {
+			continue
+		}
+		c := ScreenCount{Name: safe.Text(string(s)), Number: safe.Int(n)}
+		switch {
+		case w.Since.Week == "" || change == 0:
+		case change > 0:
+			c.Change = safe.Format("+%s", safe.Int(change))
+		default:
+			c.Change = safe.Int(change)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// rest counts the repositories without a row, by state.
+func (w screenWords) rest() safe.Markdown {
+	left := maps.Clone(w.States)
+	for _, r := range w.Rows {
+		left[r.Standing]--
+	}
+	var said []safe.Markdown
+	for _, s := range report.Standings {
+		if left[s] > 0 && !s.Quiet() {
+			said = append(said, safe.Format("%s %s", safe.Int(left[s]), safe.Text(string(s))))
+		}
+	}
+	return safe.Join(", ", said...)
+}
+
+// line returns a function that puts a line of a need into words.
+func (w screenWords) line(n report.Need) func(report.NeedLine) safe.Markdown {
+	return func(l report.NeedLine) safe.Markdown {
+		where := safe.FirstOf(collect.Mapped(l.Repositories, w.repository), len(l.Repositories), "", "")
+		if l.Further > 0 {
+			where = where.And(" and %s", safe.Int(l.Further).And(" more"))
+		}
+		switch {
+		case n == report.NeedMerge:
+			said := safe.Format("%s: %s%s", safe.Text(l.Day), w.repository(l.Repositories[0]), w.pull(l.Repositories[0], l.Number))
+			if l.Text != "" {
+				said = said.And(" %s", safe.Text(l.Text))
+			}
+			return said
+		case l.Provider != "":
+			where = safe.Format("%s %s: %s", safe.Code(l.Provider), safe.Text(l.Text), where)
+		default:
+			where = safe.Format("%s: %s", safe.Text(l.Text).Stopless(), where)
+		}
+		if l.Day != "" {
+			where = where.And(" (as of %s)", safe.Text(l.Day))
+		}
+		return where
+	}
+}
+
+// row puts a repository into words.
+func (w screenWords) row(r report.OverviewRow) ScreenRow {
+	row := ScreenRow{
+		Name: r.Name, Link: w.repository(r.Name), Standing: safe.Text(string(r.Standing)), Day: safe.Text(r.Day), Waits: counted(r.Waits),
+		Pulls: safe.Join(", ", collect.Mapped(r.Pulls, func(n int) safe.Markdown { return w.pull(r.Name, n) })...),
+		Held:  safe.Join(", ", collect.Mapped(r.Held, heldItem)...),
+	}
+	if r.Waits > 0 {
+		row.Pulls = safe.Join(", ", slices.DeleteFunc([]safe.Markdown{row.Pulls, safe.Count(row.Waits, "waits", "wait")}, safe.Markdown.Empty)...)
+	}
+	var behind []safe.Markdown
+	for _, by := range []struct {
+		n  int
+		is safe.Markdown
+	}{{r.Behind.Major, safe.Const("major")}, {r.Behind.Minor, safe.Const("minor")}, {r.Behind.Patch, safe.Const("patch")}} {
+		if by.n > 0 {
+			behind = append(behind, safe.Format("%s %s", safe.Int(by.n), by.is))
+		}
+	}
+	row.Behind = safe.Join(", ", behind...)
+	return row
+}
+
+// heldItem is a remark about what is held back.
+func heldItem(h report.Remark) safe.Markdown {
+	if h.Provider == "" {
+		return safe.Hint(h.Text)
+	}
+	return safe.Format("%s %s", safe.Code(h.Provider), safe.Hint(h.Text))
+}
+
+// nameWithout is the name of a repository without its owner.
+func nameWithout(owner, name string) string {
+	if short, ok := strings.CutPrefix(name, owner+"/"); ok && owner != "" {
+		return short
+	}
+	return name
+}
