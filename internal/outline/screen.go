@@ -17,16 +17,19 @@ type Screen struct {
 	Headline safe.Markdown
 	// Missing says which shards are not of this week; empty if all are.
 	Missing safe.Markdown
-	Since   safe.Markdown // the heading of the changes; empty without earlier counts
-	Counts  []ScreenCount
+	Counts  ScreenTable // by state, with the changes of the week
 	Needs   []ScreenNeed
-	Uses    []ScreenUse
-	Rows    []ScreenRow
-	Rest    safe.Markdown // the repositories without a row
+	Waits   []ScreenWait
+	Uses    ScreenTable   // by provider, how many root modules use which major version
+	Rows    ScreenTable   // the repositories that are not quiet
+	Rest    safe.Markdown // those without a row
 }
 
-// ScreenCount is the number of repositories in a state, and how it has changed.
-type ScreenCount struct{ Name, Number, Change safe.Markdown }
+// ScreenTable is a table: its headings, and its rows with as many cells.
+type ScreenTable struct {
+	Headings []safe.Markdown
+	Rows     [][]safe.Markdown
+}
 
 // ScreenNeed is why some repositories need a person, with a line for each cause.
 type ScreenNeed struct {
@@ -35,14 +38,10 @@ type ScreenNeed struct {
 	Further int // lines that are left out
 }
 
-// ScreenUse is a provider, and how many root modules use which major version.
-type ScreenUse struct{ Name, Newest, Majors safe.Markdown }
-
-// ScreenRow is a repository that is not quiet. Name is the full one.
-type ScreenRow struct {
-	Name                                     string
-	Link, Standing, Pulls, Behind, Held, Day safe.Markdown
-	Waits                                    int
+// ScreenWait is a repository, by its full name, in which proposals wait for room.
+type ScreenWait struct {
+	Name  string
+	Waits safe.Markdown
 }
 
 // needHeadings are the headings of the needs.
@@ -60,7 +59,7 @@ func ScreenOf(o report.Overview) Screen {
 		all += n
 	}
 	w := screenWords{o}
-	s := Screen{Missing: w.missing(), Counts: w.counts(), Rest: w.rest()}
+	s := Screen{Missing: w.missing(), Counts: w.counts(), Uses: w.uses(), Rest: w.rest()}
 	who, need := safe.Int(o.Needing), safe.Const("needs")
 	if o.Needing == 0 {
 		who = safe.Const("None")
@@ -68,22 +67,21 @@ func ScreenOf(o report.Overview) Screen {
 		need = safe.Const("need")
 	}
 	s.Headline = safe.Format("%s of %s %s a person.", who, safe.Count(all, "repository", "repositories"), need)
-	if o.Since.Week != "" {
-		s.Since = safe.Format("Since %s", safe.Text(o.Since.Week))
-	}
 	for _, n := range report.Needs {
 		if lines := o.Needs[n]; len(lines) > 0 {
 			s.Needs = append(s.Needs, ScreenNeed{needHeadings[n], collect.Mapped(lines, w.line(n)), o.Further[n]})
 		}
 	}
-	for _, u := range o.Uses {
-		var majors []safe.Markdown
-		for _, major := range slices.SortedFunc(maps.Keys(u.Majors), func(a, b int64) int { return cmp.Compare(b, a) }) {
-			majors = append(majors, safe.Format("%s on %s", safe.Int(u.Majors[major]), safe.Int(int(major))))
-		}
-		s.Uses = append(s.Uses, ScreenUse{safe.Code(u.Provider), safe.Text(u.Newest), safe.FirstOf(majors, mostMajors, "other", "others")})
+	s.Rows.Headings = []safe.Markdown{
+		safe.Const("Repository"), safe.Const("State"), safe.Const("Pull requests"), safe.Const("Providers behind"), safe.Const("Held back"), safe.Const("As of"),
 	}
-	s.Rows = collect.Mapped(o.Rows, w.row)
+	for _, r := range o.Rows {
+		s.Rows.Rows = append(s.Rows.Rows, w.row(r))
+		if r.Waits > 0 {
+			waits := safe.Count(counted(r.Waits), "pull request that waits", "pull requests that wait")
+			s.Waits = append(s.Waits, ScreenWait{r.Name, safe.Format("%s in %s", waits, w.repository(r.Name))})
+		}
+	}
 	return s
 }
 
@@ -125,24 +123,41 @@ func (w screenWords) missing() safe.Markdown {
 
 // counts are the repositories by state. States without any, now and before, are left
 // out.
-func (w screenWords) counts() []ScreenCount {
-	var all []ScreenCount
+func (w screenWords) counts() ScreenTable {
+	t := ScreenTable{Headings: []safe.Markdown{safe.Const("State"), safe.Const("Repositories"), {}}}
+	week := w.Since.Week
+	if week != "" {
+		t.Headings[2] = safe.Format("Since %s", safe.Text(week))
+	}
 	for _, s := range report.Standings {
 		n, change := w.States[s], w.States[s]-w.Since.Counts[s]
-		if n == 0 && (w.Since.Week == "" || change == 0) {
+		if n == 0 && (week == "" || change == 0) {
 			continue
 		}
-		c := ScreenCount{Name: safe.Text(string(s)), Number: safe.Int(n)}
+		var said safe.Markdown
 		switch {
-		case w.Since.Week == "" || change == 0:
+		case week == "" || change == 0:
 		case change > 0:
-			c.Change = safe.Format("+%s", safe.Int(change))
+			said = safe.Format("+%s", safe.Int(change))
 		default:
-			c.Change = safe.Int(change)
+			said = safe.Int(change)
 		}
-		all = append(all, c)
+		t.Rows = append(t.Rows, []safe.Markdown{safe.Text(string(s)).Capital(), safe.Int(n), said})
 	}
-	return all
+	return t
+}
+
+// uses are the versions of providers, the newest major version first.
+func (w screenWords) uses() ScreenTable {
+	t := ScreenTable{Headings: []safe.Markdown{safe.Const("Provider"), safe.Const("Newest known"), safe.Const("Root modules")}}
+	for _, u := range w.Uses {
+		var majors []safe.Markdown
+		for _, major := range slices.Backward(slices.Sorted(maps.Keys(u.Majors))) {
+			majors = append(majors, safe.Format("%s on %s", safe.Int(u.Majors[major]), safe.Int(int(major))))
+		}
+		t.Rows = append(t.Rows, []safe.Markdown{safe.Code(u.Provider), safe.Text(u.Newest), safe.FirstOf(majors, mostMajors, "other", "others")})
+	}
+	return t
 }
 
 // rest counts the repositories without a row, by state.
@@ -187,14 +202,10 @@ func (w screenWords) line(n report.Need) func(report.NeedLine) safe.Markdown {
 }
 
 // row puts a repository into words.
-func (w screenWords) row(r report.OverviewRow) ScreenRow {
-	row := ScreenRow{
-		Name: r.Name, Link: w.repository(r.Name), Standing: safe.Text(string(r.Standing)), Day: safe.Text(r.Day), Waits: counted(r.Waits),
-		Pulls: safe.Join(", ", collect.Mapped(r.Pulls, func(n int) safe.Markdown { return w.pull(r.Name, n) })...),
-		Held:  safe.Join(", ", collect.Mapped(r.Held, heldItem)...),
-	}
+func (w screenWords) row(r report.OverviewRow) []safe.Markdown {
+	pulls := collect.Mapped(r.Pulls, func(n int) safe.Markdown { return w.pull(r.Name, n) })
 	if r.Waits > 0 {
-		row.Pulls = safe.Join(", ", slices.DeleteFunc([]safe.Markdown{row.Pulls, safe.Count(row.Waits, "waits", "wait")}, safe.Markdown.Empty)...)
+		pulls = append(pulls, safe.Count(counted(r.Waits), "waits", "wait"))
 	}
 	var behind []safe.Markdown
 	for _, by := range []struct {
@@ -205,8 +216,10 @@ func (w screenWords) row(r report.OverviewRow) ScreenRow {
 			behind = append(behind, safe.Format("%s %s", safe.Int(by.n), by.is))
 		}
 	}
-	row.Behind = safe.Join(", ", behind...)
-	return row
+	return []safe.Markdown{
+		w.repository(r.Name), safe.Text(string(r.Standing)), safe.Join(", ", pulls...), safe.Join(", ", behind...),
+		safe.Join(", ", collect.Mapped(r.Held, heldItem)...), safe.Text(r.Day),
+	}
 }
 
 // heldItem is a remark about what is held back.

@@ -8,14 +8,6 @@ import (
 	"github.com/relock-dev/relock/internal/safe"
 )
 
-// The headings of an overview.
-var (
-	useHeadings = []safe.Markdown{safe.Const("Provider"), safe.Const("Newest known"), safe.Const("Root modules")}
-	rowHeadings = []safe.Markdown{
-		safe.Const("Repository"), safe.Const("State"), safe.Const("Pull requests"), safe.Const("Providers behind"), safe.Const("Held back"), safe.Const("As of"),
-	}
-)
-
 // Overview returns the text of the issue about an organisation, and reports whether
 // there is no repository to say anything about. The text is cut like Body.
 func Overview(o report.Overview) (text safe.Markdown, empty bool) {
@@ -23,7 +15,7 @@ func Overview(o report.Overview) (text safe.Markdown, empty bool) {
 	parts := []part{
 		{head: safe.Format("Lock files in the repositories of %s. **%s**\n", safe.Code(o.Owner), s.Headline)},
 		{head: missingLine(s)},
-		tablePart(part{rank: 1, share: 5, what: safe.Const("state")}, countHeadings(s), collect.Mapped(s.Counts, countCells)),
+		tablePart(part{rank: 1, share: 5, what: safe.Const("state")}, s.Counts.Headings, s.Counts.Rows),
 	}
 	for i, n := range s.Needs {
 		p := part{rank: 2 + i, share: 12, what: safe.Const("line"), head: safe.Format("### %s\n\n", n.Heading)}
@@ -36,19 +28,17 @@ func Overview(o report.Overview) (text safe.Markdown, empty bool) {
 		parts = append(parts, p)
 	}
 	waiting := part{rank: 6, share: 10, what: safe.Const("repository"), head: safe.Const("### Waiting for room\n\nCheck a box to open what waits, past the limit.\n\n")}
-	for _, r := range s.Rows {
-		if r.Waits > 0 {
-			waiting.add(box.Box{Act: box.Open, Branch: r.Name}.Item(safe.Format("Open %s in %s", safe.Count(r.Waits, "pull request that waits", "pull requests that wait"), r.Link)))
-		}
+	for _, r := range s.Waits {
+		waiting.add(box.Box{Act: box.Open, Branch: r.Name}.Item(safe.Format("Open %s", r.Waits)))
 	}
 	parts = append(parts, waiting,
-		tablePart(part{rank: 7, share: 12, what: safe.Const("provider"), head: safe.Const("### Versions in use\n\n")}, useHeadings, collect.Mapped(s.Uses, useCells)),
-		tablePart(part{rank: 8, share: 15, what: safe.Const("row"), head: safe.Const("### Repositories that are not quiet\n\n")}, rowHeadings, collect.Mapped(s.Rows, rowCells)),
+		tablePart(part{rank: 7, share: 12, what: safe.Const("provider"), head: safe.Const("### Versions in use\n\n")}, s.Uses.Headings, s.Uses.Rows),
+		tablePart(part{rank: 8, share: 15, what: safe.Const("row"), head: safe.Const("### Repositories that are not quiet\n\n")}, s.Rows.Headings, s.Rows.Rows),
 		part{head: restLine(s)},
 		part{head: safe.Const("---\n\n[relock](https://github.com/relock-dev/relock) edits this issue when anything here changes. " +
 			"A checked box acts in the next run, if the person who checks it may write to that repository. " +
 			"To stop this, close the issue, or take `dashboard.repository` out of the settings.\n")})
-	return assemble(parts, glanceBound), len(s.Counts) == 0
+	return assemble(parts, glanceBound), len(s.Counts.Rows) == 0
 }
 
 func missingLine(s outline.Screen) safe.Markdown {
@@ -63,22 +53,6 @@ func restLine(s outline.Screen) safe.Markdown {
 		return safe.Markdown{}
 	}
 	return safe.Format("Without a row: %s. The report of the run lists them.\n", s.Rest)
-}
-
-func countHeadings(s outline.Screen) []safe.Markdown {
-	return []safe.Markdown{safe.Const("State"), safe.Const("Repositories"), s.Since}
-}
-
-func countCells(c outline.ScreenCount) []safe.Markdown {
-	return []safe.Markdown{c.Name.Capital(), c.Number, c.Change}
-}
-
-func useCells(u outline.ScreenUse) []safe.Markdown {
-	return []safe.Markdown{u.Name, u.Newest, u.Majors}
-}
-
-func rowCells(r outline.ScreenRow) []safe.Markdown {
-	return []safe.Markdown{r.Link, r.Standing, r.Pulls, r.Behind, r.Held, r.Day}
 }
 
 // overviewSection is the overview on a page of HTML.
@@ -98,8 +72,8 @@ func overviewSection(f *report.Fleet) markup {
 		}
 		return row
 	}
-	listed := func(title markup, headings []safe.Markdown, rows [][]safe.Markdown) markup {
-		return table(title, "sorts", collect.Mapped(headings, prose), collect.Mapped(rows, cells))
+	listed := func(title markup, t outline.ScreenTable) markup {
+		return table(title, "sorts", collect.Mapped(t.Headings, prose), collect.Mapped(t.Rows, cells))
 	}
 	var needs markup
 	for _, n := range s.Needs {
@@ -111,8 +85,8 @@ func overviewSection(f *report.Fleet) markup {
 	}
 	return pageSection("overview", "Overview", "\n<p>"+prose(s.Headline)+"</p>"+
 		onlyIf(!s.Missing.Empty(), "<p>Not of this week: "+prose(s.Missing)+".</p>")+
-		listed("States", countHeadings(s), collect.Mapped(s.Counts, countCells))+needs+
-		onlyIf(len(s.Uses) > 0, "\n<h3>Versions in use</h3>"+listed("Versions by provider", useHeadings, collect.Mapped(s.Uses, useCells)))+
-		onlyIf(len(s.Rows) > 0, "\n<h3>Repositories that are not quiet</h3>"+listed("Repositories that are not quiet", rowHeadings, collect.Mapped(s.Rows, rowCells)))+
+		listed("States", s.Counts)+needs+
+		onlyIf(len(s.Uses.Rows) > 0, "\n<h3>Versions in use</h3>"+listed("Versions by provider", s.Uses))+
+		onlyIf(len(s.Rows.Rows) > 0, "\n<h3>Repositories that are not quiet</h3>"+listed("Repositories that are not quiet", s.Rows))+
 		onlyIf(!s.Rest.Empty(), "\n<p>Without a row: "+prose(s.Rest)+".</p>"))
 }
