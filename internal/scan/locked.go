@@ -98,7 +98,7 @@ func FetchSource(ctx context.Context, r *Root, source Source, opts *Options, cal
 	q := l.question(call, tool)
 	fetch := func() (p Package, got fetched) {
 		p, err := source.Fetch(ctx, q.tool, q.Call)
-		return p, fetched{version: p.Version, versions: p.Versions, hash: p.Hash, repository: p.Repository, reference: p.Reference, err: err}
+		return p, answerOf(p, err)
 	}
 	p, got := fetch()
 	next, why, again := l.again(q, got)

@@ -78,13 +78,19 @@ func (p *packages) fetch(ctx context.Context, calls []remoteCall) {
 		if _, told := errors.AsType[*problem.Error](err); err != nil && !told {
 			err = &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreadModule, Message: "the module's directory in its package could not be read"}, Err: file.Cause(err)}
 		}
-		answer := fetched{at: at, base: path.Clean(pkg.Dir), version: pkg.Version, versions: pkg.Versions, id: pkg.ID, hash: pkg.Hash, repository: pkg.Repository, reference: pkg.Reference, err: err}
+		answer := answerOf(pkg, err)
+		answer.at, answer.base = at, path.Clean(pkg.Dir)
 		p.known[c] = answer
 		if e, ok := entryOf(c.Call, answer, c.tool.Name); ok && c.Hash {
 			c.Pin = pinOf(e) // the same package
 			p.known[c] = answer
 		}
 	}
+}
+
+// answerOf is what a source says of a package, without where its files are.
+func answerOf(p Package, err error) fetched {
+	return fetched{version: p.Version, versions: p.Versions, id: p.ID, hash: p.Hash, repository: p.Repository, reference: p.Reference, err: err}
 }
 
 // stored is a module that the tool has installed below a root module.
