@@ -62,63 +62,29 @@ func (r *run) expect(ctx context.Context, p Proposal, head string) plan {
 	return decide(p, s, r.opts)
 }
 
-// preview is Propose for users without a token. It says what would happen to the proposals,
-// and to our pull requests without a proposal, as far as the newest pull requests show.
-// Without a token, GitHub answers by REST only, and allows few requests. So preview
-// compares no commits, and does not see who has pushed to a branch. It makes two requests,
-// and one for each branch whose pull request is older than those in the list.
-func (r *run) preview(ctx context.Context, proposals []Proposal, heads map[string]string) []Outcome {
-	r.open = 0
-	for branch, pull := range r.opts.Survey.newest {
-		if pull.Open && r.named(branch) {
-			r.open++
-		}
-	}
-	ends := r.foreseeEnds(proposals, heads)
-	r.closed(ends)
-	var outcomes []Outcome
-	for _, p := range proposals {
-		t := r.newTask(p.Group, p.Branch)
-		if p.Alone != "" {
-			outcomes = append(outcomes, r.alone(t, p, heads[p.Branch]))
-			continue
-		}
-		t.Err = r.foresee(ctx, t, p, heads[p.Branch])
-		if t.Operation == Created {
-			r.opened(p.Branch)
-		}
-		outcomes = append(outcomes, t.Outcome)
-	}
-	return append(outcomes, ends...)
-}
-
-// foresee decides about a proposal as a run with a token would. It assumes that the branch
-// is as its pull request says.
-func (r *run) foresee(ctx context.Context, t *task, p Proposal, head string) error {
-	s := state{branch: p.Branch, head: head, owner: ours}
-	pull, known := r.opts.Survey.newest[p.Branch]
+// believed is the state of a branch for users without a token: as its newest pull request
+// says. Without a token, GitHub answers by REST only, and allows few requests. So relock
+// compares no commits, and does not see who has pushed to a branch. It makes a request only
+// for a branch whose pull request is older than those in the survey.
+func (r *surveyor) believed(ctx context.Context, branch, head string) (state, error) {
+	s := state{branch: branch, head: head, owner: ours, fresh: true}
+	pull, known := r.opts.Survey.newest[branch]
 	if !known && head != "" && !r.opts.Survey.whole {
-		pulls, err := r.repo.PullRequests(ctx, p.Branch)
+		pulls, err := r.repo.PullRequests(ctx, branch)
 		if err != nil {
-			return err
+			return s, err
 		}
 		if found := pick(pulls, r.opts.Base); found != nil {
 			pull, known = *found, true
 		}
 	}
 	if known {
-		believe(&s, &pull)
+		recall(&s, &pull)
 	}
-	s.mark = trailers{Digest: s.marker.Digest, Ground: ground(p.Files)}
-	t.see(s)
-	todo := decide(p, s, r.opts)
-	if todo.err != nil {
-		return todo.err
+	if s.marker.Stopped {
+		s.owner = touched
 	}
-	todo, err := t.limited(ctx, p, todo)
-	t.Operation = todo.operation()
-	t.wait(todo, s)
-	return err
+	return s, nil
 }
 
 // recall fills in the pull request of the branch, and what its marker says of a refusal.
@@ -127,35 +93,4 @@ func recall(s *state, pull *github.PullRequest) {
 	if turnedDown(*pull, s.marker) {
 		s.rejected = s.marker.Digest
 	}
-}
-
-// believe fills in the branch from its pull request.
-func believe(s *state, pull *github.PullRequest) {
-	recall(s, pull)
-	s.owner = ours
-	if s.marker.Stopped {
-		s.owner = touched
-	}
-}
-
-// foreseeEnds are the outcomes of our open pull requests that have no proposal.
-func (r *run) foreseeEnds(proposals []Proposal, heads map[string]string) []Outcome {
-	var outcomes []Outcome
-	for _, branch := range r.unwantedBranches(proposals) {
-		pull, known := r.opts.Survey.newest[branch]
-		if _, marked := ParseMarker(pull.Body); !known || !marked || !pull.Open || pull.Base != r.opts.Base {
-			continue
-		}
-		t := r.newTask("", branch)
-		s := state{branch: branch, head: heads[branch]}
-		believe(&s, &pull)
-		t.see(s)
-		todo := unwanted(s, r.opts.Base)
-		if r.opts.Spare != nil { // without a token, relock cannot read what it proposes
-			todo = plan{reason: notSeen}
-		}
-		t.Operation, t.Reason, t.Waits = todo.operation(), todo.reason, todo.waits
-		outcomes = append(outcomes, t.Outcome)
-	}
-	return outcomes
 }

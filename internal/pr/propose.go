@@ -161,10 +161,9 @@ func Propose(ctx context.Context, repo *github.Repository, proposals []Proposal,
 		return failAll(proposals, err)
 	}
 	r.branches = slices.DeleteFunc(slices.Sorted(maps.Keys(heads)), func(b string) bool { return !r.named(b) })
-	if repo.Anonymous() {
-		return r.preview(ctx, proposals, heads)
+	if !repo.Anonymous() {
+		proposals = r.makeTexts(ctx, proposals, heads)
 	}
-	proposals = r.makeTexts(ctx, proposals, heads)
 	// Closed pull requests make room for those that wait, and so do those closed last.
 	ended := r.retireAll(ctx, r.unwantedBranches(proposals), heads)
 	r.closed(ended)

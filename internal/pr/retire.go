@@ -73,6 +73,14 @@ func (t ending) readEnding(ctx context.Context, s *state) (base string, err erro
 	if s.head == "" {
 		return "", nil // somebody has deleted it meanwhile
 	}
+	if t.repo.Anonymous() {
+		pull := t.opts.Survey.newest[s.branch]
+		if _, marked := ParseMarker(pull.Body); !marked || !pull.Open || pull.Base != t.opts.Base {
+			return "", nil
+		}
+		*s, err = t.believed(ctx, s.branch, s.head)
+		return t.opts.Base, err
+	}
 	if err := t.readBranch(ctx, s, t.opts.Base); err != nil {
 		return "", err
 	}
@@ -142,7 +150,7 @@ func (t ending) spared(ctx context.Context, s state, base string) (string, error
 	switch {
 	case s.owner != ours:
 		return pushedTo, nil
-	case base != t.opts.Base:
+	case base != t.opts.Base || t.repo.Anonymous(): // without a token, relock cannot read what it proposes
 		return notSeen, nil
 	}
 	files, ok, err := s.mark.proposed(ctx, t.repo, s.fork, s.head)

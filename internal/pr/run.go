@@ -60,12 +60,16 @@ func (r *run) count(ctx context.Context) error {
 	if r.open >= 0 {
 		return nil
 	}
-	latest, err := r.newest(ctx, r.branches)
+	latest, err := r.opts.Survey.newest, error(nil) // without a token, that is all there is
+	if !r.repo.Anonymous() {
+		latest, err = r.newest(ctx, r.branches)
+	}
 	if err != nil {
 		return err
 	}
 	r.open = r.foreseen
-	for _, p := range latest {
+	for _, branch := range r.branches {
+		p := latest[branch]
 		if p.Open {
 			r.open++
 		}
@@ -244,7 +248,7 @@ func (r *run) history(ctx context.Context, from string) ([]github.Commit, error)
 // commit, or what matters is the same. A run looks once. If the head is not known yet,
 // checkBase asks for it only if something will be written.
 func (r *run) checkBase(ctx context.Context, base github.Commit, writes bool) error {
-	if r.tree != "" || base.SHA == "" && !writes {
+	if r.tree != "" || r.repo.Anonymous() || base.SHA == "" && !writes {
 		return nil
 	}
 	if base.SHA == "" {

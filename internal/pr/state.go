@@ -125,6 +125,11 @@ func (s state) done() bool {
 // not exist. If there is nothing to do about a pull request, read does not ask for it
 // again. Any event since the survey is no reason to do something.
 func (r *surveyor) read(ctx context.Context, p Proposal, head string) (state, error) {
+	if r.repo.Anonymous() {
+		s, err := r.believed(ctx, p.Branch, head)
+		s.mark = trailers{Digest: s.marker.Digest, Ground: ground(p.Files)}
+		return s, err
+	}
 	s := state{branch: p.Branch, head: head}
 	if head != "" {
 		// A foreign branch whose commits are all in the base may be ours: it was merged
