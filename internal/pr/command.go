@@ -119,13 +119,7 @@ func Reopen(ctx context.Context, repo *github.Repository, o Owned) error {
 }
 
 func cannotReopen(o Owned, why, hint string) error {
-	return &problem.Error{
-		Problem: problem.Problem{
-			Code:    problem.CodeGitHub,
-			Message: fmt.Sprintf("reopening pull request #%d: %s", o.Pull.Number, why),
-			Hint:    hint,
-		},
-	}
+	return refusal(nil, hint, "reopening pull request #%d: %s", o.Pull.Number, why)
 }
 
 // SetIgnores replaces the ignores of a pull request's group, and shows them in the body. It

@@ -1,11 +1,6 @@
 package pr
 
-import (
-	"fmt"
-
-	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/problem"
-)
+import "github.com/relock-dev/relock/internal/github"
 
 // pullStep is what happens to the pull request.
 type pullStep int
@@ -221,11 +216,5 @@ func (p plan) idle() bool {
 }
 
 func taken(branch string) error {
-	return &problem.Error{
-		Problem: problem.Problem{
-			Code:    problem.CodeGitHub,
-			Message: fmt.Sprintf("branch %s exists, and its commits are not relock's", branch),
-			Hint:    "rename or delete that branch",
-		},
-	}
+	return refusal(nil, "rename or delete that branch", "branch %s exists, and its commits are not relock's", branch)
 }

@@ -62,31 +62,6 @@ func (r *run) expect(ctx context.Context, p Proposal, head string) plan {
 	return decide(p, s, r.opts)
 }
 
-// believed is the state of a branch for users without a token: as its newest pull request
-// says. Without a token, GitHub answers by REST only, and allows few requests. So relock
-// compares no commits, and does not see who has pushed to a branch. It makes a request only
-// for a branch whose pull request is older than those in the survey.
-func (r *surveyor) believed(ctx context.Context, branch, head string) (state, error) {
-	s := state{branch: branch, head: head, owner: ours, fresh: true}
-	pull, known := r.opts.Survey.newest[branch]
-	if !known && head != "" && !r.opts.Survey.whole {
-		pulls, err := r.repo.PullRequests(ctx, branch)
-		if err != nil {
-			return s, err
-		}
-		if found := pick(pulls, r.opts.Base); found != nil {
-			pull, known = *found, true
-		}
-	}
-	if known {
-		recall(&s, &pull)
-	}
-	if s.marker.Stopped {
-		s.owner = touched
-	}
-	return s, nil
-}
-
 // recall fills in the pull request of the branch, and what its marker says of a refusal.
 func recall(s *state, pull *github.PullRequest) {
 	s.seen(pull)

@@ -3,6 +3,7 @@ package pr
 import (
 	"fmt"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/safe"
 )
 
@@ -16,6 +17,11 @@ const (
 	baseGone       = "its base is gone, or has another name now"
 	notSeen        = "this run did not look at everything that it proposes"
 )
+
+// refusal is an error about what GitHub holds. cause is what it wraps, or nil.
+func refusal(cause error, hint, format string, args ...any) error {
+	return &problem.Error{Problem: problem.Problem{Code: problem.CodeGitHub, Message: fmt.Sprintf(format, args...), Hint: hint}, Err: cause}
+}
 
 // inQueue is the reason where the merge queue has the pull request.
 func inQueue(number int) string { return fmt.Sprintf("pull request #%d is in the merge queue", number) }

@@ -238,7 +238,7 @@ func (r *run) history(ctx context.Context, from string) ([]github.Commit, error)
 	}
 	recent, err := r.repo.History(ctx, from)
 	if err == nil && len(recent) == 0 {
-		err = &problem.Error{Problem: problem.Problem{Code: problem.CodeGitHub, Message: "GitHub lists no commit of " + from}}
+		err = refusal(nil, "", "GitHub lists no commit of %s", from)
 	}
 	r.recent = recent
 	return recent, err
@@ -254,14 +254,8 @@ func (r *run) checkBase(ctx context.Context, base github.Commit, writes bool) er
 	if base.SHA == "" {
 		recent, err := r.history(ctx, r.opts.Base)
 		if errors.Is(err, github.ErrNotFound) {
-			return &problem.Error{
-				Problem: problem.Problem{
-					Code:    problem.CodeGitHub,
-					Message: fmt.Sprintf("proposing to branch %s: it is not there any more", r.opts.Base),
-					Hint:    "look whether somebody has deleted or renamed it; pull-request.base in the configuration file names the branches",
-				},
-				Err: err,
-			}
+			return refusal(err, "look whether somebody has deleted or renamed it; pull-request.base in the configuration file names the branches",
+				"proposing to branch %s: it is not there any more", r.opts.Base)
 		}
 		if err != nil {
 			return err
@@ -287,12 +281,7 @@ func (r *run) follow(ctx context.Context, sha string) error {
 		}
 	}
 	if !holds {
-		return &problem.Error{
-			Problem: problem.Problem{
-				Code: problem.CodeGitHub, Message: fmt.Sprintf("branch %s has moved from %.7s to %.7s, which was not planned for", r.opts.Base, r.opts.SHA, sha), Hint: "run again",
-			},
-			Err: &Moved{SHA: sha},
-		}
+		return refusal(&Moved{SHA: sha}, "run again", "branch %s has moved from %.7s to %.7s, which was not planned for", r.opts.Base, r.opts.SHA, sha)
 	}
 	planned, err := r.repo.Commit(ctx, r.opts.SHA)
 	if err != nil {

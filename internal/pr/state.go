@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/problem"
 )
 
 // surveyor reads the state from GitHub.
@@ -323,10 +321,7 @@ func (r *surveyor) readUnrelated(ctx context.Context, s *state, at string) error
 		return err
 	}
 	if slices.ContainsFunc(recent, func(c github.Commit) bool { return c.SHA == at }) {
-		return &problem.Error{
-			Problem: problem.Problem{Code: problem.CodeGitHub, Message: fmt.Sprintf("comparing %s with its base: GitHub does not know its newest commit yet", s.branch)},
-			Err:     github.ErrConflict,
-		}
+		return refusal(github.ErrConflict, "", "comparing %s with its base: GitHub does not know its newest commit yet", s.branch)
 	}
 	s.judged = judge(s.branch, github.Comparison{Own: recent, Total: len(recent)}, s.head)
 	s.owner, s.mark = s.judged.owner, s.judged.mark

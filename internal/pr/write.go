@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/policy"
-	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/safe"
 )
 
@@ -108,13 +106,7 @@ func (t *task) lookAgain(ctx context.Context, s *state) error {
 // changedMeanwhile says that a pull request was closed meanwhile. The next attempt decides
 // by how it was closed.
 func changedMeanwhile(doing string, number int) error {
-	return &problem.Error{
-		Problem: problem.Problem{
-			Code:    problem.CodeGitHub,
-			Message: fmt.Sprintf("%s pull request #%d, which has changed meanwhile", doing, number),
-		},
-		Err: github.ErrConflict,
-	}
+	return refusal(github.ErrConflict, "", "%s pull request #%d, which has changed meanwhile", doing, number)
 }
 
 // limited makes a proposal wait in two cases: it needs a new pull request and too many are
@@ -240,9 +232,7 @@ func (t *task) push(ctx context.Context, p Proposal, s state) error {
 		}
 	}
 	if t.moved { // a merge with an older commit of the base would revert newer ones
-		return &problem.Error{Problem: problem.Problem{
-			Code: problem.CodeGitHub, Message: fmt.Sprintf("branch %s stays as it is: %s has moved, and this server replaces no branch safely", t.Branch, t.opts.Base), Hint: "run again",
-		}}
+		return refusal(nil, "run again", "branch %s stays as it is: %s has moved, and this server replaces no branch safely", t.Branch, t.opts.Base)
 	}
 	// A commit whose parent is the branch's head is a fast-forward from that head only. So
 	// a person who pushes meanwhile loses nothing.
