@@ -238,15 +238,9 @@ func (a adviser) planned(addr provider.Addr, d draft) chosen {
 	w := *base
 	w.requirement.Terms = d.terms[addr]
 	w.constraints, w.relocked = w.requirement.Constraints(), false
-	if was.idle || was.err != nil && !problem.Coded(was.err, problem.CodeNoVersion) {
-		was.wanted = &w
-		was.err = nil
-		if !w.constraints.Allows(w.locked.Version) {
-			was.err = w.failure(problem.CodeNoVersion, w.locked.Version, "%s is not known to have another version", addr)
-		}
-		return was
-	}
-	c := choose(&w, was.offered, a.behaviour)
+	known := was.offered
+	known.err = nil
+	c := choose(&w, known, a.behaviour)
 	if a.trials != nil && (was.wanted == nil || c.undated) {
 		c = chooseVersions([][]*wanted{{&w}}, a.behaviour, a.trials.of.world)[0][0]
 	}

@@ -92,7 +92,6 @@ type wanted struct {
 	rules        policy.Applied
 	ownPlatforms []provider.Platform // from a rule; empty: use those of the root module
 	mayStay      bool                // the rules want the entry to stay as it is
-	fetched      []scan.Fetched      // the fetched modules of the module tree
 }
 
 // want collects the providers that must be decided. It finds nothing to decide if the
@@ -247,7 +246,7 @@ func lacking(u scan.Unread, rests basis) problem.Problem {
 // wantProvider collects what must be decided about one provider. untested are the
 // requirements without test files.
 func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.Requirement, b behaviour) *wanted {
-	w := &wanted{tool: m.Tool, requirement: required, constraints: required.Constraints(), fetched: m.Tree.Fetched}
+	w := &wanted{tool: m.Tool, requirement: required, constraints: required.Constraints()}
 	w.lockAlone = b.twoCommands && b.overrides(m.Tool, required.Addr)
 	w.rules = b.options.Policy.About(m.Dir, required.Addr)
 	if !b.options.Platforms.Demanded {
@@ -315,12 +314,7 @@ func (w *wanted) failure(code problem.Code, v provider.Version, format string, a
 }
 
 // place is that of the provider's problems: where it is required first.
-func (w *wanted) place() problem.Place {
-	if len(w.requirement.Terms) == 0 {
-		return problem.Place{}
-	}
-	return w.requirement.Terms[0].Place
-}
+func (w *wanted) place() problem.Place { return w.requirement.Terms[0].Place }
 
 // at says in a hint where something is, if the provider's problems have another place.
 func (w *wanted) at(p problem.Place) string {
