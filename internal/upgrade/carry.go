@@ -410,15 +410,10 @@ func (c entryCarrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 	tree := c.result.Module.Tree
 	required := requirementFor(tree.Requirements, addr)
 	switch proposed := before != after || after && !l.Equal(was); {
-	case !before && !after, after == now && l.Equal(old):
+	case !proposed, after == now && l.Equal(old):
 		return l, nothing
 	case before != now || before && !was.Equal(old):
-		if !proposed {
-			return l, nothing
-		}
 		return l, overtaken
-	case !proposed:
-		return c.rewritten(old, l)
 	case !after && required != nil, after && !c.allowed(required, old, l):
 		return l, barred
 	case !after:
@@ -429,20 +424,6 @@ func (c entryCarrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 		constraints = stated(*required, old)
 	}
 	return lockfile.New(addr, l.Version, constraints, l.Hashes), carriable
-}
-
-// rewritten decides about an entry whose proposal changes its form alone. If the proposal
-// brings the entry to normal form, as a plan without failures does, the result is that
-// form. Any other form in the proposal is ignored.
-func (c entryCarrier) rewritten(old, l lockfile.Lock) (lockfile.Lock, fate) {
-	normal := lockfile.New(l.Addr, l.Version, l.Constraints, l.Hashes)
-	isNormal := func(l lockfile.Lock) bool {
-		return bytes.Equal(c.result.printed(l.Kept()), c.result.printed(normal))
-	}
-	if isNormal(l) && !isNormal(old) {
-		return normal, carriable
-	}
-	return old, nothing
 }
 
 // allowed reports whether a proposed entry may still replace the old one. The known
