@@ -55,6 +55,10 @@ type facts struct {
 // filesOf is the table of configuration files. The head of a pull request decides nothing:
 // its base's file counts.
 func filesOf(f facts) files {
+	own := fromDisk
+	if f.head {
+		own = fromBase
+	}
 	switch {
 	// Other repositories have their own files.
 	case f.others && f.named == unnamed:
@@ -62,23 +66,15 @@ func filesOf(f facts) files {
 	// For them, a named file is the operator's. In a head it is the base's.
 	case f.others && f.named == inside && f.head:
 		return files{operator: fromBase}
-	case f.others:
+	// Nothing in the repository decides how it is judged by a file outside of it.
+	case f.others, f.named == outside && !f.proposes:
 		return files{operator: fromDisk}
-	// A file inside of the repository is the repository's own.
-	case f.named != outside && !f.head:
-		return files{own: fromDisk}
-	case f.named != outside:
-		return files{own: fromBase}
-	// A file outside of it is the operator's. Nothing in the repository decides how it is
-	// judged.
-	case !f.proposes:
-		return files{operator: fromDisk}
-	// For proposals, the repository's own file overrides it.
-	case !f.head:
-		return files{operator: fromDisk, own: fromDisk}
-	default:
-		return files{operator: fromDisk, own: fromBase}
+	// For proposals, the repository's own file overrides that one.
+	case f.named == outside:
+		return files{operator: fromDisk, own: own}
 	}
+	// A file inside of the repository is the repository's own.
+	return files{own: own}
 }
 
 // These verbs may be about repositories that are not checked out, and go by both files.
