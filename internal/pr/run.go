@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/problem"
 )
 
 // run is one call of Propose.
@@ -151,15 +149,6 @@ func (r *run) propose(ctx context.Context, p Proposal, head string) Outcome {
 	t := r.newTask(p.Group, p.Branch)
 	if p.Alone != "" {
 		return r.alone(t, p, head)
-	}
-	if p.Base != r.opts.Base {
-		t.Err = &problem.Error{
-			Problem: problem.Problem{
-				Code:    problem.CodeInternal,
-				Message: fmt.Sprintf("a proposal for branch %s in a run over branch %s", p.Base, r.opts.Base),
-			},
-		}
-		return t.Outcome
 	}
 	t.converge(ctx, head, func(head string) error { return t.proposeOnce(ctx, p, head) })
 	if t.Operation == Created {
