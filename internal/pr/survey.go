@@ -123,13 +123,18 @@ func (r *surveyor) newest(ctx context.Context, branches []string) (map[string]gi
 			}
 		}
 	}
-	newest := map[string]github.PullRequest{}
-	for branch, pulls := range latest {
+	return r.counting(latest), nil
+}
+
+// counting are the pull requests that count, by branch.
+func (r *surveyor) counting(of map[string][]github.PullRequest) map[string]github.PullRequest {
+	counting := map[string]github.PullRequest{}
+	for branch, pulls := range of {
 		if counts := pick(pulls, r.opts.Base); counts != nil {
-			newest[branch] = *counts
+			counting[branch] = *counts
 		}
 	}
-	return newest, nil
+	return counting
 }
 
 // public reads the newest pull requests of the repository, and returns those that count, by
@@ -143,13 +148,7 @@ func (r *surveyor) public(ctx context.Context) (newest map[string]github.PullReq
 	for _, p := range pulls {
 		from[p.HeadBranch] = append(from[p.HeadBranch], p)
 	}
-	newest = map[string]github.PullRequest{}
-	for branch, pulls := range from {
-		if counts := pick(pulls, r.opts.Base); counts != nil {
-			newest[branch] = *counts
-		}
-	}
-	return newest, whole, nil
+	return r.counting(from), whole, nil
 }
 
 // recall is the survey's pull request of a branch, if it is open and the branch is still at

@@ -3,6 +3,7 @@ package pr
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -258,26 +259,17 @@ const mostLines = 50
 func detailsOf(changed []Changed) string {
 	type row struct{ provider, text string }
 	names, dirs := namesIn(changed), make(map[row][]string)
-	var rows []row
 	for _, m := range changed {
 		for _, c := range m.Changes {
 			r := row{names[c.Addr], whatOf(c)}
-			if dirs[r] == nil {
-				rows = append(rows, r)
-			}
 			dirs[r] = append(dirs[r], m.Dir)
 		}
-	}
-	for _, m := range changed {
 		for _, c := range m.Modules {
 			r := row{oneLine(c.Address), oneLine(moduleWhat(c))}
-			if dirs[r] == nil {
-				rows = append(rows, r)
-			}
 			dirs[r] = append(dirs[r], m.Dir)
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b row) int {
+	rows := slices.SortedFunc(maps.Keys(dirs), func(a, b row) int {
 		return cmp.Or(strings.Compare(a.provider, b.provider), strings.Compare(a.text, b.text))
 	})
 	var b strings.Builder
