@@ -32,7 +32,8 @@ func (p presenter) present(ctx context.Context, n int, m Presentation) {
 	}
 	apply(len(m.Labels) > 0, func() error {
 		if !m.CreateLabels {
-			return p.labelKnown(ctx, n, m.Labels)
+			_, err := p.labelKnown(ctx, n, m.Labels)
+			return err
 		}
 		return p.label(ctx, n, m.Labels)
 	})
@@ -102,38 +103,30 @@ func allOrEach(names []string, ask func([]string) error) error {
 	return errors.Join(refused...)
 }
 
-// labelKnown sets the labels that exist in the repository.
-func (p presenter) labelKnown(ctx context.Context, number int, labels []string) error {
+// labelKnown sets the labels that exist in the repository, and returns them.
+func (p presenter) labelKnown(ctx context.Context, number int, labels []string) ([]string, error) {
 	known, err := p.repo.KnownLabels(ctx, labels)
 	if err != nil || len(known) == 0 {
-		return err
+		return nil, err
 	}
-	return p.repo.Label(ctx, number, known)
+	return known, p.repo.Label(ctx, number, known)
 }
 
 // label sets labels, and creates those that do not exist. GitHub takes all labels of a
 // request or none. So after a refusal label sets the existing labels, and then each of the
-// others.
+// others, unless the token may create none.
 func (p presenter) label(ctx context.Context, number int, labels []string) error {
-	err := p.repo.Label(ctx, number, labels)
-	if !errors.Is(err, github.ErrForbidden) && !errors.Is(err, github.ErrConflict) {
+	refused := p.repo.Label(ctx, number, labels)
+	if !errors.Is(refused, github.ErrForbidden) && !errors.Is(refused, github.ErrConflict) {
+		return refused
+	}
+	known, err := p.labelKnown(ctx, number, labels)
+	if err != nil {
 		return err
 	}
-	known, lookErr := p.repo.KnownLabels(ctx, labels)
-	if lookErr != nil {
-		return lookErr
-	}
-	if len(known) > 0 {
-		if err := p.repo.Label(ctx, number, known); err != nil {
-			return err
-		}
+	if errors.Is(refused, github.ErrForbidden) {
+		return refused
 	}
 	missing := slices.DeleteFunc(slices.Clone(labels), func(l string) bool { return slices.Contains(known, l) })
-	if len(missing) == 0 {
-		return nil
-	}
-	if errors.Is(err, github.ErrForbidden) {
-		return err // GitHub would refuse each of them
-	}
 	return allOrEach(missing, func(names []string) error { return p.repo.Label(ctx, number, names) })
 }
