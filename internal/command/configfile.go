@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/run"
-	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verbs"
 	"github.com/relock-dev/relock/internal/verify"
@@ -248,7 +246,14 @@ func (g grounds) own(ctx context.Context, read origin, from settings.Sources) (s
 		}
 		return own, ofBase(err)
 	case g.verb == verbs.PR && !g.dry:
-		return g.ownOfHead()
+		if err := g.linked(); err != nil {
+			return settings.File{}, err
+		}
+		head, err := revision(g.root, "HEAD")
+		if err != nil { // without git there is none but that on disk
+			return ownFileAt(g.root, g.name, []string{g.root})
+		}
+		return g.ownOf(head)
 	case g.named == inside:
 		return ownFileAt(g.env.WorkDir, g.config, g.read)
 	}
@@ -256,7 +261,13 @@ func (g grounds) own(ctx context.Context, read origin, from settings.Sources) (s
 	if err != nil || own.Name != "" || !worktree.Sparse(g.root) {
 		return own, err
 	}
-	return fileOfSparse(g.root)
+	// Without the file that HEAD has and a sparse checkout lacks, the run would follow other
+	// rules than the repository's.
+	head, err := revision(g.root, "HEAD")
+	if err != nil {
+		return settings.File{}, err
+	}
+	return g.ownOf(head)
 }
 
 // ofBase adds to an error that the file is that of the base.
@@ -296,16 +307,8 @@ func (g grounds) fileNames() []string {
 	return settings.FileNames
 }
 
-// ownOfHead reads the configuration file of the commit that is checked out. Without git
-// there is none but that on disk.
-func (g grounds) ownOfHead() (settings.File, error) {
-	if err := g.linked(); err != nil {
-		return settings.File{}, err
-	}
-	head, err := revision(g.root, "HEAD")
-	if err != nil {
-		return ownFileAt(g.root, g.name, []string{g.root})
-	}
+// ownOf reads the configuration file of the commit that is checked out.
+func (g grounds) ownOf(head worktree.Revision) (settings.File, error) {
 	files, ok := head.Files(g.fileNames())
 	if !ok {
 		return settings.File{}, refused("the configuration file of HEAD could not be read: it is a link, or the clone lacks it",
@@ -316,22 +319,6 @@ func (g grounds) ownOfHead() (settings.File, error) {
 		return settings.File{}, refused("HEAD has no configuration file "+g.config, "commit it; --dry-run reads it from disk")
 	}
 	return own, err
-}
-
-// fileOfSparse reads the configuration file that HEAD has and a sparse checkout lacks. The
-// result is empty if there is none. Without that file, the run would follow other rules
-// than the repository's.
-func fileOfSparse(root string) (settings.File, error) {
-	head, err := revision(root, "HEAD")
-	if err != nil {
-		return settings.File{}, err
-	}
-	files, ok := head.Files(settings.FileNames)
-	if !ok {
-		return settings.File{}, refused("it is not known whether the sparse checkout lacks a configuration file: HEAD could not be read",
-			scan.CheckOut(path.Dir(settings.FileNames[0])))
-	}
-	return settings.ReadFile(files, "")
 }
 
 // ownFileAt reads a configuration file of a repository, by its name or, if that is empty,
