@@ -174,17 +174,11 @@ func writable(d setup.Discovered, top string) error {
 		if err == nil && !info.IsDir() {
 			return setup.InTheWay(d.Named(dir))
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("looking at %s: %w", dir, file.Cause(err))
-		}
 	}
 	var taken []string
 	for _, w := range setup.Advise(d).Files {
-		_, err := os.Lstat(filepath.Join(top, filepath.FromSlash(w.Path)))
-		if err == nil {
+		if _, err := os.Lstat(filepath.Join(top, filepath.FromSlash(w.Path))); err == nil {
 			taken = append(taken, d.Named(w.Path))
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("looking at %s: %w", w.Path, file.Cause(err))
 		}
 	}
 	if len(taken) > 0 {
