@@ -202,14 +202,6 @@ type asker struct {
 	reader Rereader // of Examine
 }
 
-func (a asker) latest(tool provider.Tool, call scan.Call) (scan.Call, string, error) {
-	return a.reader.Latest(a.ctx, tool, call)
-}
-
-func (a asker) again(modules []scan.RootModule, call ToolCall, instead scan.Call) []scan.RootModule {
-	return a.reader.Reread(a.ctx, modules, call, instead)
-}
-
 // Half returns a context for one step of several. It ends after half of the time that ctx
 // has left, so that a question without an answer leaves time for the next steps. If ctx has
 // no deadline, neither has the result.

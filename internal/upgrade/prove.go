@@ -346,33 +346,30 @@ func (p proven) reReleased(h provider.Hashes) error {
 //   - Every hash must be proven, and the package is from a mirror or its list is not signed.
 //   - The signer is not among the configured keys of the provider.
 func untrusted(want provider.Want, h provider.Hashes, b behaviour) error {
-	err := &problem.Error{
-		Problem: problem.Problem{
+	refused := func(hint, format string, args ...any) *problem.Error {
+		return &problem.Error{Problem: problem.Problem{
 			Code: problem.CodeBadSignature, Host: want.Addr.Host, Subject: problem.Subject{Addr: want.Addr, Version: want.Version, Versioned: true, Platform: want.Platform},
-			Message: fmt.Sprintf("the checksum list of %s %s is ", want.Addr, want.Version),
-		},
+			Message: fmt.Sprintf(format, args...), Hint: hint,
+		}}
 	}
-	if h.Mirror != "" {
-		err.Problem.Message = fmt.Sprintf("the package of %s %s for %s is from the %s, which no signature covers", want.Addr, want.Version, want.Platform, h.Mirror)
-	}
+	fromMirror := fmt.Sprintf("the package of %s %s for %s is from the %s, which no signature covers", want.Addr, want.Version, want.Platform, h.Mirror)
+	list := fmt.Sprintf("the checksum list of %s %s is", want.Addr, want.Version)
+	const others = "and the configured signers of the provider are others"
+	const askPublisher = "ask the provider's publisher; if the key is theirs, add it to the configured signers"
 	switch {
 	case b.provenOnly && h.Mirror != "":
-		err.Problem.Hint = "take hashes from the provider's own registry, or leave out `--strict`"
-		return err
+		return refused("take hashes from the provider's own registry, or leave out `--strict`", "%s", fromMirror)
 	case b.provenOnly && h.Signer.KeyID == "":
-		err.Problem.Message += "not signed by an announced key"
-		err.Problem.Hint = "leave out `--strict`, and it is accepted where the tool accepts it"
-		return err
+		return refused("leave out `--strict`, and it is accepted where the tool accepts it", "%s not signed by an announced key", list)
 	case b.options.Signers.Admits(want.Addr, h.Signer):
 		return nil
 	case h.Mirror != "":
-	case h.Signer.KeyID != "":
-		err.Problem.About = cmp.Or(h.Signer.Fingerprint, h.Signer.KeyID)
-		err.Problem.Message += "signed by the key " + err.Problem.About
-	default:
-		err.Problem.Message += "signed by no announced key"
+		return refused(askPublisher, "%s, %s", fromMirror, others)
+	case h.Signer.KeyID == "":
+		return refused(askPublisher, "%s signed by no announced key, %s", list, others)
 	}
-	err.Problem.Message += ", and the configured signers of the provider are others"
-	err.Problem.Hint = "ask the provider's publisher; if the key is theirs, add it to the configured signers"
+	key := cmp.Or(h.Signer.Fingerprint, h.Signer.KeyID)
+	err := refused(askPublisher, "%s signed by the key %s, %s", list, key, others)
+	err.Problem.About = key
 	return err
 }

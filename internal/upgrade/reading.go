@@ -98,7 +98,7 @@ func (r *rootTrials) wanted(addr provider.Addr) *wanted {
 func (r *rootTrials) with(at trial, call scan.Call) scan.RootModule {
 	t := r.of
 	if t.read[at] == nil {
-		t.read[at] = collect.Mapped(t.world.again(t.modules, at.call, call), func(m scan.RootModule) root {
+		t.read[at] = collect.Mapped(t.world.reader.Reread(t.world.ctx, t.modules, at.call, call), func(m scan.RootModule) root {
 			if m.Dir == "" {
 				return root{}
 			}
@@ -170,7 +170,7 @@ func (r *rootTrials) releases(key ToolCall, h holder, listed []option) []readRel
 func (r *rootTrials) newestRef(key ToolCall, h holder) []readRelease {
 	newest, ok := r.of.latest[key]
 	if !ok {
-		call, release, err := r.of.world.latest(r.module.Tool, h.call.Call)
+		call, release, err := r.of.world.reader.Latest(r.of.world.ctx, r.module.Tool, h.call.Call)
 		newest = readRelease{call: call, release: release, becomes: release}
 		switch {
 		case err != nil:

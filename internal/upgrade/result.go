@@ -263,41 +263,34 @@ func (s Selection) former(tool provider.Tool) []ask.Question {
 // warnAssumed warns about new entries whose platforms are taken from other entries. The
 // only ground is that the old entries have equally many hashes.
 func (r Result) warnAssumed(assumed []provider.Want) []problem.Problem {
-	names := r.renewed(assumed)
-	if len(names) == 0 {
-		return nil
-	}
-	return []problem.Problem{{
-		Severity: problem.SeverityWarning, Code: problem.CodeNoPackage, Place: problem.Place{Path: path.Join(r.Module.Dir, lockfile.Name)},
-		Message: fmt.Sprintf("relock assumes that the old entries of %s cover the same platforms as the others, since they have as many hashes", strings.Join(names, ", ")),
-		Hint:    "keep relock's hash cache between runs, or name the platforms with the setting platforms, and relock assumes nothing",
-	}}
+	return r.warn(assumed, problem.CodeNoPackage, "keep relock's hash cache between runs, or name the platforms with the setting platforms, and relock assumes nothing",
+		"relock assumes that the old entries of %s cover the same platforms as the others, since they have as many hashes")
 }
 
 // warnWithdrawn warns about new entries whose platforms nothing proves, because the releases
 // of the old entries are withdrawn.
 func (r Result) warnWithdrawn(cover coverage.Cover) []problem.Problem {
-	names := r.renewed(cover.Withdrawn)
-	if len(names) == 0 {
-		return nil
-	}
-	return []problem.Problem{{
-		Severity: problem.SeverityWarning, Code: problem.CodeLockedVersion, Place: problem.Place{Path: path.Join(r.Module.Dir, lockfile.Name)},
-		Message: fmt.Sprintf("nothing says any more which platforms the old entries of %s covered, since these releases are no longer offered: new entries are made for %s",
-			strings.Join(names, ", "), strings.Join(collect.Mapped(cover.List, provider.Platform.String), ", ")),
-		Hint: "if these are not your platforms, name yours with --platform or the setting platforms",
-	}}
+	return r.warn(cover.Withdrawn, problem.CodeLockedVersion, "if these are not your platforms, name yours with --platform or the setting platforms",
+		"nothing says any more which platforms the old entries of %s covered, since these releases are no longer offered: new entries are made for "+
+			strings.Join(collect.Mapped(cover.List, provider.Platform.String), ", "))
 }
 
-// renewed names those of these old entries whose providers did not fail.
-func (r Result) renewed(entries []provider.Want) []string {
+// warn warns about those of these old entries whose providers did not fail. The format names
+// them.
+func (r Result) warn(entries []provider.Want, code problem.Code, hint, format string) []problem.Problem {
 	var names []string
 	for _, w := range entries {
 		if !slices.ContainsFunc(r.Selections, func(s Selection) bool { return s.Err != nil && s.Requirement.Addr == w.Addr }) {
 			names = append(names, fmt.Sprintf("%s %s", w.Addr, w.Version))
 		}
 	}
-	return names
+	if len(names) == 0 {
+		return nil
+	}
+	return []problem.Problem{{
+		Severity: problem.SeverityWarning, Code: code, Place: problem.Place{Path: path.Join(r.Module.Dir, lockfile.Name)},
+		Message: fmt.Sprintf(format, strings.Join(names, ", ")), Hint: hint,
+	}}
 }
 
 // print returns the new bytes of the lock file, or nil if it stays as it is. Without Exact,
