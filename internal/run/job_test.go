@@ -10,29 +10,29 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 )
 
-func TestStagesCountQuestionsOnce(t *testing.T) {
+func TestStages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // its clock moves by what is slept
 		c := new(clock)
-		end := c.stage(stageScan)
-		time.Sleep(time.Second)
-		end()
-		end = c.stage(stagePlan)
-		first := c.hashes.begin()
-		time.Sleep(2 * time.Second)
-		second := c.hashes.begin()
-		time.Sleep(3 * time.Second)
-		first()
-		time.Sleep(4 * time.Second)
-		second()
-		time.Sleep(5 * time.Second)
-		end()
-		want := []report.Stage{
-			{Name: "scan", Took: report.Elapsed(time.Second)}, {Name: "versions"},
-			{Name: "hashes", Took: report.Elapsed(9 * time.Second)}, {Name: "plan", Took: report.Elapsed(5 * time.Second)},
+		lasts := func(name string, d time.Duration) {
+			defer c.stage(name)()
+			time.Sleep(d)
 		}
-		if diff := cmp.Diff(want, c.times()); diff != "" {
-			t.Errorf("times (-want +got):\n%s", diff)
+		lasts(stageScan, time.Second)
+		end := c.stage(stagePlan)
+		lasts("versions", 2*time.Second)
+		lasts("hashes", 3*time.Second)
+		time.Sleep(4 * time.Second)
+		lasts("versions", 5*time.Second)
+		end()
+		lasts(stageDiff, 6*time.Second)
+		want := []report.Stage{
+			{Name: "scan", Took: report.Elapsed(time.Second)}, {Name: "versions", Took: report.Elapsed(7 * time.Second)},
+			{Name: "hashes", Took: report.Elapsed(3 * time.Second)}, {Name: "plan", Took: report.Elapsed(4 * time.Second)},
+			{Name: "diff", Took: report.Elapsed(6 * time.Second)},
+		}
+		if diff := cmp.Diff(want, c.ended); diff != "" {
+			t.Errorf("stages (-want +got):\n%s", diff)
 		}
 	})
 }

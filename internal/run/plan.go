@@ -50,7 +50,7 @@ func planEach(ctx context.Context, j job, p planned) planned {
 	sources, divided := bySource(j, all)
 	for at, source := range sources {
 		indices := divided[at]
-		for n, r := range upgrade.Plan(ctx, timed{source, j.clock}, modulesAt(all, indices), p.options) {
+		for n, r := range upgrade.Plan(ctx, source, modulesAt(all, indices), p.options) {
 			all[indices[n]].result = r
 		}
 	}
@@ -71,7 +71,7 @@ func planOptions(j job, p planned) upgrade.Options {
 	opts := j.plan
 	rules := policy.OfComments(p.proposing.survey.Ignores)
 	opts.Policy.Rules, opts.Policy.Now = append(slices.Clip(opts.Policy.Rules), rules...), j.env.Now
-	opts.Announce, opts.SizesFirst = j.env.Announce, j.env.SizesFirst
+	opts.Announce, opts.SizesFirst, opts.Stage = j.env.Announce, j.env.SizesFirst, j.clock.stage
 	if hashSource(j.settings) == "" { // a hash source may save the downloads
 		opts.Sizes = j.source
 	}

@@ -23,7 +23,7 @@ func explainAll(ctx context.Context, j job, p planned) planned {
 	for at, source := range sources {
 		indices := divided[at]
 		reader := newRereader(j, p, indices)
-		for n, r := range upgrade.Examine(ctx, timed{source, j.clock}, modulesAt(all, indices), p.options, reader) {
+		for n, r := range upgrade.Examine(ctx, source, modulesAt(all, indices), p.options, reader) {
 			explained[indices[n]] = r
 		}
 	}

@@ -219,8 +219,17 @@ func Half(ctx context.Context) (context.Context, context.CancelFunc) {
 	})
 }
 
+// stage begins a stage of Options.Stage.
+func (a asker) stage(name string) (end func()) {
+	if a.opts.Stage == nil {
+		return func() {}
+	}
+	return a.opts.Stage(name)
+}
+
 // versions asks for the releases of providers.
 func (a asker) versions(asked []ask.Question) map[ask.Question]offered {
+	defer a.stage("versions")()
 	ctx, done := Half(a.ctx)
 	defer done()
 	return ask.Each(a.opts.Jobs, asked, func(k ask.Question) offered {
@@ -293,6 +302,7 @@ func (a asker) packages(asked, left []ask.Question) map[ask.Question]coverage.Ev
 			beside.Go(func() { a.size(sizing, unknown) })
 		}
 	}
+	defer a.stage("hashes")()
 	return ask.Each(ahead*ask.Jobs(a.opts.Jobs), asked, func(k ask.Question) coverage.Evidence {
 		h, err := a.source.Hashes(a.ctx, k.Tool, k.Want)
 		return coverage.Evidence{Hashes: h, Err: err}

@@ -82,6 +82,9 @@ type Options struct {
 	Announce   func(provider.Downloads)
 	Sizes      SizeSource
 	SizesFirst bool
+	// Stage is called when questions of a kind begin: "versions" or "hashes". The function
+	// that it returns is called when they have answers. It may be nil.
+	Stage func(name string) (end func())
 }
 
 // HashesFrom names the sources of packages. The versions always come from the installation
