@@ -28,16 +28,14 @@ import (
 // file is not known: one change would put it there, and the next one would copy it.
 type baseLocks struct {
 	contents map[string][]byte
-	fork     map[string][]byte // those of the commit where the change left the base
 	known    lockfile.Known
 	files    fs.FS             // the base's; nil if they were not read
 	by       settings.Settings // that judge
 }
 
-// same reports whether the base has a lock file with the same content at a path, or had it
-// where the change left the base.
+// same reports whether the base has a lock file with the same content at a path.
 func (b baseLocks) same(name string, content []byte) bool {
-	return content != nil && (bytes.Equal(b.contents[name], content) || bytes.Equal(b.fork[name], content))
+	return content != nil && bytes.Equal(b.contents[name], content)
 }
 
 // below counts the lock files below a directory.
@@ -183,8 +181,7 @@ func replacedBySubmodule(dir string, n int) problem.Problem {
 	}
 }
 
-// readLocks reads the lock files of the base. It also reads those of the commit at which
-// the change left the base, unless that is the base itself.
+// readLocks reads the lock files of the base.
 func readLocks(ctx context.Context, s inventory) (b baseLocks, err error) {
 	by, err := s.inForce()
 	if err != nil {
@@ -203,13 +200,6 @@ func readLocks(ctx context.Context, s inventory) (b baseLocks, err error) {
 				b.known.Add(l)
 			}
 		}
-	}
-	if err != nil || s.extent.fork == nil {
-		return b, err
-	}
-	files, err = s.extent.fork(ctx)
-	if err == nil && files != nil {
-		b.fork, err = judgedLocks(files.FS, by)
 	}
 	return b, err
 }

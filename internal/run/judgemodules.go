@@ -108,32 +108,23 @@ func judgeModuleLock(ctx context.Context, j job, p planned, l judgedFile) planne
 	return p
 }
 
-// entriesBefore are the entries that the base has in a lock file of modules, or had where
-// the change left the base. verify compares with nothing. A file that the base excludes has
-// none, as in baseLocks.
+// entriesBefore are the entries that the base has in a lock file of modules. verify compares
+// with nothing. A file that the base excludes has none, as in baseLocks.
 func entriesBefore(ctx context.Context, j job, p planned, by settings.Settings, name string) ([]modulelock.Entry, error) {
-	if excludes(by, path.Dir(name)) {
+	if j.ask.verb == verbs.Verify || p.extent.base == nil || excludes(by, path.Dir(name)) {
 		return nil, nil
 	}
-	var before []modulelock.Entry
-	for _, at := range []func(context.Context) (*Remote, error){p.extent.base, p.extent.fork} {
-		if j.ask.verb == verbs.Verify || at == nil {
-			continue
-		}
-		files, err := at(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if files == nil {
-			continue
-		}
-		src, err := fs.ReadFile(files.FS, name)
-		if err != nil {
-			continue // it has none
-		}
-		if lock, _ := modulelock.Parse(src, name); lock != nil {
-			before = append(before, lock.Entries...)
-		}
+	files, err := p.extent.base(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return before, nil
+	src, err := fs.ReadFile(files.FS, name)
+	if err != nil {
+		return nil, nil // it has none
+	}
+	lock, _ := modulelock.Parse(src, name)
+	if lock == nil {
+		return nil, nil
+	}
+	return lock.Entries, nil
 }

@@ -128,19 +128,16 @@ type extent struct {
 	// are new; nil: there is no base, and all are. A base may be known although the changed
 	// files are not.
 	base func(ctx context.Context) (*Remote, error)
-	// fork reads the files of the commit where the head left the base. A lock file that is
-	// as it was there adds nothing. nil, also as the answer: it is the base.
-	fork func(ctx context.Context) (*Remote, error)
 }
 
-// readOnce reads something at the first call, and once.
-func readOnce[T any](read func(context.Context) (T, error)) func(context.Context) (T, error) {
+// readOnce reads files at the first call, and once.
+func readOnce(read func(context.Context) (*Remote, error)) func(context.Context) (*Remote, error) {
 	var once sync.Once
-	var value T
+	var files *Remote
 	var err error
-	return func(ctx context.Context) (T, error) {
-		once.Do(func() { value, err = read(ctx) })
-		return value, err
+	return func(ctx context.Context) (*Remote, error) {
+		once.Do(func() { files, err = read(ctx) })
+		return files, err
 	}
 }
 
@@ -203,30 +200,15 @@ func changedOnGitHub(ctx context.Context, j job, t tree) (e extent, unknown stri
 	if change.Unknown != "" {
 		return e, change.Unknown, nil
 	}
-	difference := readOnce(func(ctx context.Context) (d github.Difference, err error) {
-		repo, err := j.clients.reach(j.access, j.target.repository)
-		if err != nil {
-			return d, err
-		}
-		return repo.Difference(ctx, change.Base, change.Head)
-	})
 	e.base = filesOnGitHub(j, change.Base)
-	if !change.Straight {
-		e.fork = func(ctx context.Context) (*Remote, error) {
-			d, err := difference(ctx)
-			if errors.Is(err, github.ErrNotFound) || err == nil && d.MergeBase == change.Base {
-				return nil, nil
-			}
-			if err != nil {
-				return nil, err
-			}
-			return filesOnGitHub(j, d.MergeBase)(ctx)
-		}
-	}
 	if j.ask.verb == verbs.Verify {
 		return e, "", nil
 	}
-	d, err := difference(ctx)
+	repo, err := j.clients.reach(j.access, j.target.repository)
+	if err != nil {
+		return e, "", err
+	}
+	d, err := repo.Difference(ctx, change.Base, change.Head)
 	switch {
 	case errors.Is(err, github.ErrNotFound):
 		return e, "GitHub does not know one of the commits " + change.Base + " and " + change.Head, nil
@@ -299,9 +281,6 @@ func sinceFork(j job, t tree) (e extent, err error) {
 	}
 	e.differs, err = changedSince(clone, fork, nil)
 	e.base = filesAt(t, base.Commit, j.settings.Own)
-	if fork.Commit != base.Commit {
-		e.fork = filesAt(t, fork.Commit, j.settings.Own)
-	}
 	return e, err
 }
 
@@ -329,9 +308,6 @@ func sinceForkOnGitHub(ctx context.Context, j job, t tree) (e extent, err error)
 		return e, err
 	}
 	e.base = filesOnGitHub(j, d.Base)
-	if d.MergeBase != d.Base {
-		e.fork = filesOnGitHub(j, d.MergeBase)
-	}
 	if d.Complete {
 		e.differs, err = changedSince(clone, head, changedPathsIn(t.FS(), d.Files))
 	}
