@@ -105,7 +105,7 @@ func converse(ctx context.Context, s *run.Session, of *premises, line string) (r
 		carryOut(context.Context) (report.Report, safe.Markdown, error)
 	} = page{of, s, decided.Command}
 	if of.event.Under == comment.UnderPull {
-		does = conversation{reply: of.reply, session: s, request: of.request(decided.Command), owned: of.owned, right: of.right, reportOnly: decided.ReportOnly}
+		does = conversation{request{of, decided.Command}, s, decided.ReportOnly}
 	}
 	r, said, err := does.carryOut(ctx)
 	if err != nil {
@@ -116,11 +116,8 @@ func converse(ctx context.Context, s *run.Session, of *premises, line string) (r
 
 // conversation is one command that is carried out.
 type conversation struct {
-	*reply
+	request
 	session    *run.Session
-	request    request
-	owned      *pr.Owned // nil if the pull request is not ours
-	right      *right
 	reportOnly bool // the result is shown and not pushed
 }
 
@@ -128,7 +125,7 @@ type conversation struct {
 // something is announced first, so that nothing changes if no answer can be posted. An
 // error comes with the report of what was done before.
 func (c conversation) carryOut(ctx context.Context) (r report.Report, said safe.Markdown, err error) {
-	switch c.request.command.Verb {
+	switch c.command.Verb {
 	case comment.Check:
 		return c.check(ctx)
 	case comment.Verify:
@@ -138,12 +135,12 @@ func (c conversation) carryOut(ctx context.Context) (r report.Report, said safe.
 	case comment.Why:
 		return c.why(ctx)
 	case comment.Show:
-		return r, inForce(c.group(), c.request.means.Settings.Policy), nil
+		return r, inForce(c.group(), c.means.Settings.Policy), nil
 	}
 	if err := c.say(ctx, safe.Const("On it.")); err != nil {
 		return r, said, err
 	}
-	switch c.request.command.Verb {
+	switch c.command.Verb {
 	case comment.Upgrade, comment.Lock:
 		if c.owned == nil {
 			return c.repair(ctx)
@@ -162,7 +159,7 @@ func (c conversation) carryOut(ctx context.Context) (r report.Report, said safe.
 		said, err = c.reopen(ctx)
 		return r, said, err
 	}
-	panic("conversation: a command that is in the language and not here: " + string(c.request.command.Verb))
+	panic("conversation: a command that is in the language and not here: " + string(c.command.Verb))
 }
 
 // group is the group of our pull request; none if the pull request is not ours.

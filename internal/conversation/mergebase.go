@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"maps"
 	"path"
 	"slices"
@@ -42,12 +41,8 @@ type mergedHead struct {
 	conflicts map[string]bool
 }
 
-type baseMerge struct {
-	repo  *github.Repository
-	pull  github.PullRequest
-	right *right
-	log   *slog.Logger
-}
+// baseMerge merges the base of a pull request into its head.
+type baseMerge struct{ *premises }
 
 // side has the lock files of one commit of a merge.
 type side struct {

@@ -139,10 +139,3 @@ func (p *premises) settingsAt(ctx context.Context, commit string) (settings.Sett
 	}
 	return own, err
 }
-
-// request is the command with what was read about the pull request.
-func (p *premises) request(c comment.Command) request {
-	return request{
-		repo: p.repo, repository: p.event.Repository, pull: p.pull, command: c, base: p.base, means: p.means, log: p.log,
-	}
-}

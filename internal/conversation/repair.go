@@ -24,7 +24,7 @@ import (
 // request, and pushes to it.
 func (c conversation) repair(ctx context.Context) (r report.Report, said safe.Markdown, err error) {
 	verb := verbs.Upgrade
-	if c.request.command.Verb == comment.Lock {
+	if c.command.Verb == comment.Lock {
 		verb = verbs.Lock
 	}
 	merged, err := c.mergeBase(ctx)
@@ -38,12 +38,12 @@ func (c conversation) repair(ctx context.Context) (r report.Report, said safe.Ma
 	} else {
 		to = c.destination(merged)
 	}
-	ask, err := c.request.repairing(ctx, verb, merged, to)
+	ask, err := c.repairing(ctx, verb, merged, to)
 	if err != nil {
 		return r, said, err
 	}
 	r, err = run.Run(ctx, c.session, ask)
-	if err != nil && c.request.pull.Fork && pushFailed(r, err) {
+	if err != nil && c.pull.Fork && pushFailed(r, err) {
 		r.Verb, why, err = verbs.Check, safe.Text(err.Error()), nil
 	}
 	if err != nil {
@@ -71,11 +71,11 @@ func (c conversation) mending(r report.Report, verb verbs.Verb) report.Mending {
 	if by == verb {
 		return report.Mending{}
 	}
-	m := report.Mending{Verb: by, Comments: true, Directories: c.request.command.Dirs}
-	for _, p := range c.request.command.Providers {
+	m := report.Mending{Verb: by, Comments: true, Directories: c.command.Dirs}
+	for _, p := range c.command.Providers {
 		m.Flags = append(m.Flags, settings.GivenFlag{Name: "provider", Value: p.Given()})
 	}
-	for _, p := range c.request.command.Platforms {
+	for _, p := range c.command.Platforms {
 		m.Flags = append(m.Flags, settings.GivenFlag{Name: "platform", Value: p.String()})
 	}
 	return m
@@ -84,10 +84,10 @@ func (c conversation) mending(r report.Report, verb verbs.Verb) report.Mending {
 // mergeBase merges the base for a command that repairs lock files: they may conflict with
 // it. For other commands, and for a fork without a right to push, it returns nil.
 func (c conversation) mergeBase(ctx context.Context) (*mergedHead, error) {
-	if c.request.command.Verb != comment.Lock || c.reportOnly {
+	if c.command.Verb != comment.Lock || c.reportOnly {
 		return nil, nil
 	}
-	merge := baseMerge{c.repo, c.request.pull, c.right, c.log}
+	merge := baseMerge{c.premises}
 	if c.repeated {
 		if err := c.right.confirm(ctx); err != nil {
 			return nil, err
@@ -99,7 +99,7 @@ func (c conversation) mergeBase(ctx context.Context) (*mergedHead, error) {
 
 // refuseEmpty refuses a command without a directory if there is no root module for it.
 func (c conversation) refuseEmpty(r report.Report) error {
-	if len(r.Modules) > 0 || len(c.request.command.Dirs) > 0 || r.Failed() || r.Pushed != "" {
+	if len(r.Modules) > 0 || len(c.command.Dirs) > 0 || r.Failed() || r.Pushed != "" {
 		return nil
 	}
 	return comment.Refuse(safe.Const("the pull request touches no root module that has a lock file; name a directory to include one anyway"))
@@ -108,7 +108,7 @@ func (c conversation) refuseEmpty(r report.Report) error {
 // destination is the branch of the pull request. A GitHub App must be installed in the
 // repository of that branch.
 func (c conversation) destination(merged *mergedHead) *run.Push {
-	to := &run.Push{Repository: c.request.pull.HeadRepository, Branch: c.request.pull.HeadBranch, Ready: c.mayPush}
+	to := &run.Push{Repository: c.pull.HeadRepository, Branch: c.pull.HeadBranch, Ready: c.mayPush}
 	if merged != nil {
 		to.Merged = &merged.base
 	}
@@ -127,9 +127,9 @@ func (c conversation) mayPush(ctx context.Context) error {
 // refuseQueued refuses to touch a pull request in a merge queue: a push takes it out,
 // and what is merged then need not be what was reviewed.
 func (c conversation) refuseQueued(ctx context.Context) error {
-	now, err := c.repo.Merging(ctx, c.request.pull)
+	now, err := c.repo.Merging(ctx, c.pull)
 	if err == nil && now.Open && now.Queued {
-		err = comment.Refuse(safe.Format("the pull request is in the merge queue of %s; ask again when it is merged or out of there", safe.Code(c.request.pull.Base)))
+		err = comment.Refuse(safe.Format("the pull request is in the merge queue of %s; ask again when it is merged or out of there", safe.Code(c.pull.Base)))
 	}
 	return err
 }
@@ -147,8 +147,8 @@ func (c conversation) outcome(ctx context.Context, r report.Report, verb verbs.V
 	if r.Pushed != "" {
 		return safe.Format("Pushed commit %s.%s", safe.Text(r.Pushed), c.approval(ctx))
 	}
-	if !why.Empty() && r.Fails() && len(c.request.command.Modules) == 0 { // no command line names modules
-		asked := report.Asked{Providers: c.request.command.Providers, Platforms: c.request.command.Platforms}
+	if !why.Empty() && r.Fails() && len(c.command.Modules) == 0 { // no command line names modules
+		asked := report.Asked{Providers: c.command.Providers, Platforms: c.command.Platforms}
 		return safe.Join(" ", nothingPushed(why), byHand(report.CommandLine(r.MendingVerb(verb), asked, r.FailingDirs())))
 	}
 	return nothingPushed(safe.Markdown{})
@@ -185,7 +185,7 @@ func (c conversation) why(ctx context.Context) (r report.Report, said safe.Markd
 	if err := c.refuseEmpty(r); err != nil {
 		return r, said, err
 	}
-	said, err = whyText(r, c.request.command.Providers)
+	said, err = whyText(r, c.command.Providers)
 	return r, said, err
 }
 
@@ -206,7 +206,7 @@ func (c conversation) verify(ctx context.Context) (r report.Report, said safe.Ma
 		if err != nil {
 			return r, said, err
 		}
-		tampered, err = c.request.changes(ctx, name)
+		tampered, err = c.changes(ctx, name)
 		if err != nil {
 			return r, said, err
 		}
@@ -223,7 +223,7 @@ func (c conversation) verify(ctx context.Context) (r report.Report, said safe.Ma
 
 // ledger reads the ledger of the base branch; it is empty if that has none.
 func (c conversation) ledger(ctx context.Context, name string) (*ledger.Ledger, error) {
-	files, err := c.repo.Snapshot(ctx, c.request.base, func(n string) bool { return n == name })
+	files, err := c.repo.Snapshot(ctx, c.base, func(n string) bool { return n == name })
 	if err != nil {
 		return nil, err
 	}
@@ -233,14 +233,14 @@ func (c conversation) ledger(ctx context.Context, name string) (*ledger.Ledger, 
 		seen, err = ledger.ReadLedger(src, name)
 	}
 	if err != nil {
-		return nil, comment.Refuse(safe.Format("the ledger %s on the branch %s cannot be used: %s", safe.Code(name), safe.Code(c.request.pull.Base), safe.Text(err.Error())))
+		return nil, comment.Refuse(safe.Format("the ledger %s on the branch %s cannot be used: %s", safe.Code(name), safe.Code(c.pull.Base), safe.Text(err.Error())))
 	}
 	return seen, nil
 }
 
 // look runs a verb that writes nothing.
 func (c conversation) look(ctx context.Context, verb verbs.Verb, by run.JudgedBy) (report.Report, error) {
-	ask, err := c.request.looking(ctx, verb, by)
+	ask, err := c.looking(ctx, verb, by)
 	if err != nil {
 		return report.Report{}, err
 	}
@@ -255,7 +255,7 @@ const mostText = 60_000
 // diff shows what the pull request changes in lock files, from where it left its
 // base.
 func (c conversation) diff(ctx context.Context) (r report.Report, said safe.Markdown, err error) {
-	compared, err := c.repo.Compare(ctx, c.request.pull.Base, c.request.pull.Head)
+	compared, err := c.repo.Compare(ctx, c.pull.Base, c.pull.Head)
 	if err != nil {
 		return r, said, err
 	}
@@ -263,7 +263,7 @@ func (c conversation) diff(ctx context.Context) (r report.Report, said safe.Mark
 	if err != nil {
 		return r, said, err
 	}
-	after, err := locksOf(ctx, c.repo, c.request.pull.Head)
+	after, err := locksOf(ctx, c.repo, c.pull.Head)
 	if err != nil {
 		return r, said, err
 	}
@@ -278,7 +278,7 @@ func (c conversation) rebuild(ctx context.Context, discard bool) (r report.Repor
 	if err != nil {
 		return r, said, err
 	}
-	if named := c.request.command; len(named.Providers)+len(named.Modules)+len(named.Platforms)+len(named.Dirs) > 0 {
+	if named := c.command; len(named.Providers)+len(named.Modules)+len(named.Platforms)+len(named.Dirs) > 0 {
 		said = said.And("\n\nrelock rebuilds its own pull requests as a whole, whatever the command names. " +
 			"`/relock ignore` leaves a provider out.")
 	}
@@ -287,15 +287,15 @@ func (c conversation) rebuild(ctx context.Context, discard bool) (r report.Repor
 
 // propose runs the verb pr for the pull request's branch, and says what the result is.
 func (c conversation) propose(ctx context.Context, discard bool) (r report.Report, said safe.Markdown, err error) {
-	if c.owned.Base != c.request.pull.Base {
+	if c.owned.Base != c.pull.Base {
 		return r, said, comment.Refuse(safe.Const("the pull request was opened for another base than it has now, so relock leaves it alone"))
 	}
-	files, err := run.Snapshot(ctx, c.repo, c.request.base)
+	files, err := run.Snapshot(ctx, c.repo, c.base)
 	if err != nil {
 		return r, said, err
 	}
-	to := run.Pulls{Only: c.request.pull.HeadBranch, Seen: c.request.pull.Head, Rebase: true, Recreate: discard, Ready: c.right.confirm}
-	r, err = run.Run(ctx, c.session, run.ToRebuild(c.request.means, c.event.Repository, c.owned.Base, files, c.request.means.Settings.Directories, to))
+	to := run.Pulls{Only: c.pull.HeadBranch, Seen: c.pull.Head, Rebase: true, Recreate: discard, Ready: c.right.confirm}
+	r, err = run.Run(ctx, c.session, run.ToRebuild(c.means, c.event.Repository, c.owned.Base, files, c.means.Settings.Directories, to))
 	if c.right.lost != nil {
 		return report.Report{}, said, c.right.lost
 	}
@@ -304,7 +304,7 @@ func (c conversation) propose(ctx context.Context, discard bool) (r report.Repor
 	}
 	said = nothingPushed(safe.Const("there is nothing to propose for this group"))
 	for _, p := range r.PullRequests {
-		if p.Branch == c.request.pull.HeadBranch {
+		if p.Branch == c.pull.HeadBranch {
 			said = c.outcomeOf(ctx, p)
 		}
 	}
@@ -316,11 +316,11 @@ func (c conversation) propose(ctx context.Context, discard bool) (r report.Repor
 
 // outcomeOf says what happened to the pull request.
 func (c conversation) outcomeOf(ctx context.Context, p report.PullRequest) safe.Markdown {
-	switch pushed := p.HeadSHA != c.request.pull.Head; {
+	switch pushed := p.HeadSHA != c.pull.Head; {
 	case p.Operation == string(pr.Closed):
 		return safe.Text(p.Reason).Sentence()
 	case p.Operation != string(pr.None) && pushed:
-		return safe.Format("Rebuilt on %s: commit %s.%s", safe.Code(c.request.pull.Base), safe.Text(p.HeadSHA), c.approval(ctx))
+		return safe.Format("Rebuilt on %s: commit %s.%s", safe.Code(c.pull.Base), safe.Text(p.HeadSHA), c.approval(ctx))
 	case p.Operation != string(pr.None):
 		return safe.Const("The text is up to date again; nothing had to be pushed.")
 	}
@@ -345,12 +345,12 @@ func (c conversation) ignore(ctx context.Context) (r report.Report, said safe.Ma
 	if err := c.refuseUnknown(ctx); err != nil {
 		return r, said, err
 	}
-	ignores, note := ignoresAfter(c.request.command, c.owned.Marker.Ignores, c.event.Author, c.session.Env().Now)
+	ignores, note := ignoresAfter(c.command, c.owned.Marker.Ignores, c.event.Author, c.session.Env().Now)
 	known := slices.Equal(ignores, c.owned.Marker.Ignores)
 	if known && !c.repeated { // else an earlier run may have ended before the rebuilding
 		return r, note, nil
 	}
-	if c.request.pull.Open {
+	if c.pull.Open {
 		if err := c.refuseQueued(ctx); err != nil {
 			return r, said, err
 		}
@@ -363,7 +363,7 @@ func (c conversation) ignore(ctx context.Context) (r report.Report, said safe.Ma
 			return r, said, err
 		}
 	}
-	if !c.request.pull.Open {
+	if !c.pull.Open {
 		return r, note, nil
 	}
 	if c.owned.Touched {
@@ -380,31 +380,31 @@ func (c conversation) ignore(ctx context.Context) (r report.Report, said safe.Ma
 // requires or locks: it may be misspelt, and the intended one would still be proposed. A pattern may be
 // for providers of the future.
 func (c conversation) refuseUnknown(ctx context.Context) error {
-	literal := slices.ContainsFunc(c.request.command.Providers, provider.Pattern.Literal) || len(c.request.command.Modules) > 0
-	if c.request.command.Verb != comment.Ignore || !c.request.pull.Open || !literal {
+	literal := slices.ContainsFunc(c.command.Providers, provider.Pattern.Literal) || len(c.command.Modules) > 0
+	if c.command.Verb != comment.Ignore || !c.pull.Open || !literal {
 		return nil
 	}
-	files, err := run.Snapshot(ctx, c.repo, c.request.pull.Head)
+	files, err := run.Snapshot(ctx, c.repo, c.pull.Head)
 	if err != nil {
 		return err
 	}
-	w := run.Wanted{Dirs: c.request.means.Settings.Directories, Providers: c.request.command.Providers, Modules: c.request.command.Modules}
-	_, err = run.Run(ctx, c.session, run.ToLook(c.request.means, verbs.Scan, c.request.head(ctx, files), w, run.JudgedBy{}))
+	w := run.Wanted{Dirs: c.means.Settings.Directories, Providers: c.command.Providers, Modules: c.command.Modules}
+	_, err = run.Run(ctx, c.session, run.ToLook(c.means, verbs.Scan, c.head(ctx, files), w, run.JudgedBy{}))
 	return refused(err)
 }
 
 // refuseOlder refuses to note an ignore under a closed pull request if the group has a
 // newer one. A run reads only the newest.
 func (c conversation) refuseOlder(ctx context.Context) error {
-	if c.request.pull.Open {
+	if c.pull.Open {
 		return nil
 	}
-	latest, err := c.repo.Latest(ctx, []string{c.request.pull.HeadBranch})
+	latest, err := c.repo.Latest(ctx, []string{c.pull.HeadBranch})
 	if err != nil {
 		return err
 	}
-	for _, p := range latest[c.request.pull.HeadBranch] {
-		if p.Base == c.request.pull.Base && p.Number > c.request.pull.Number {
+	for _, p := range latest[c.pull.HeadBranch] {
+		if p.Base == c.pull.Base && p.Number > c.pull.Number {
 			return comment.Refuse(safe.Format("there is a newer pull request of this group; say it under #%s", safe.Int(p.Number)))
 		}
 	}

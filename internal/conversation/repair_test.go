@@ -41,7 +41,7 @@ func TestOutcomeOfARepair(t *testing.T) {
 	}
 	for name, tt := range tests {
 		command := comment.Command{Providers: []provider.Pattern{pattern}}
-		c := conversation{reply: &reply{self: tt.self}, request: request{command: command}}
+		c := conversation{request: request{premises: &premises{reply: &reply{self: tt.self}}, command: command}}
 		if got := c.outcome(t.Context(), tt.report, verbs.Lock, tt.why).String(); got != tt.want {
 			t.Errorf("%s: outcome says\n%q, want\n%q", name, got, tt.want)
 		}
@@ -63,7 +63,7 @@ func TestBecameOfARebuild(t *testing.T) {
 		"moved, by all": {report.PullRequest{Operation: string(pr.None), HeadSHA: "new"}, "Nothing was pushed."},
 	}
 	for name, tt := range tests {
-		c := conversation{reply: &reply{self: "relock[bot]"}, request: request{pull: github.PullRequest{Base: "main", Head: "old"}}}
+		c := conversation{request: request{premises: &premises{reply: &reply{self: "relock[bot]"}, pull: github.PullRequest{Base: "main", Head: "old"}}}}
 		if got := c.outcomeOf(t.Context(), tt.pull).String(); got != tt.want {
 			t.Errorf("%s: outcomeOf says %q, want %q", name, got, tt.want)
 		}

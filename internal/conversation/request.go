@@ -3,7 +3,6 @@ package conversation
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"maps"
 	"path"
 	"slices"
@@ -23,13 +22,8 @@ import (
 // branch. The files of the pull request choose no settings and no credentials. Those of a
 // fork choose no hosts.
 type request struct {
-	repo       *github.Repository
-	repository string // its name
-	pull       github.PullRequest
-	command    comment.Command
-	base       string    // the commit that the base branch is at
-	means      run.Means // with the settings of the base branch
-	log        *slog.Logger
+	*premises
+	command comment.Command
 }
 
 // mostChanged bounds the files of a pull request that are looked at to find the
@@ -53,16 +47,10 @@ func (q request) tested(ctx context.Context) (commit, base string, err error) {
 	return merge.SHA, q.base, nil
 }
 
-// files reads the files of the pull request's head. GitHub keeps the head of each pull
-// request in the repository that it is for.
-func (q request) files(ctx context.Context) (*run.Remote, error) {
-	return run.Snapshot(ctx, q.repo, q.pull.Head)
-}
-
 // head is the pull request's head with its files, or with the files of a merge.
 func (q request) head(ctx context.Context, files *run.Remote) run.PullHead {
 	hosts := sync.OnceValue(func() []svchost.Hostname { return q.hosts(ctx) })
-	return run.PullHead{Repository: q.repository, Files: files, Fork: q.pull.Fork, Hosts: hosts, Base: q.leftBase}
+	return run.PullHead{Repository: q.event.Repository, Files: files, Fork: q.pull.Fork, Hosts: hosts, Base: q.leftBase}
 }
 
 // leftBase reads the files of the commit where the pull request left its base branch. Newer
@@ -125,7 +113,7 @@ func (q request) repairing(ctx context.Context, verb verbs.Verb, merged *mergedH
 	if merged != nil {
 		files = &run.Remote{FS: merged.tree, Commit: q.pull.Head}
 	} else {
-		files, err = q.files(ctx)
+		files, err = run.Snapshot(ctx, q.repo, q.pull.Head)
 	}
 	if err != nil {
 		return run.Ask{}, err
