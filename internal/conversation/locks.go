@@ -13,24 +13,24 @@ import (
 // isLock reports whether a path is that of a lock file, of providers or of modules.
 func isLock(name string) bool { return lockfile.Is(name) || modulelock.Is(name) }
 
-// locksOf are the lock files of a commit on GitHub, by path.
-func locksOf(ctx context.Context, repo *github.Repository, sha string) (map[string][]byte, error) {
-	tree, err := repo.Snapshot(ctx, sha, isLock)
-	if err != nil {
-		return nil, err
-	}
-	return lockFiles(tree)
+// side has the lock files of one commit of a comparison.
+type side struct {
+	files fs.FS
+	locks map[string][]byte // by path
 }
 
-// lockFiles reads the lock files of a file tree that holds nothing else, by
-// path.
-func lockFiles(fsys fs.FS) (map[string][]byte, error) {
+// readSide reads the lock files of a commit on GitHub.
+func readSide(ctx context.Context, repo *github.Repository, sha string) (side, error) {
+	files, err := repo.Snapshot(ctx, sha, isLock)
+	if err != nil {
+		return side{}, err
+	}
 	locks := map[string][]byte{}
-	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !isLock(name) || !d.Type().IsRegular() {
 			return err
 		}
-		f, err := fsys.Open(name)
+		f, err := files.Open(name)
 		if err != nil {
 			return err
 		}
@@ -38,5 +38,5 @@ func lockFiles(fsys fs.FS) (map[string][]byte, error) {
 		locks[name], err = worktree.ReadBounded(f)
 		return err
 	})
-	return locks, err
+	return side{files, locks}, err
 }

@@ -44,12 +44,6 @@ type mergedHead struct {
 // baseMerge merges the base of a pull request into its head.
 type baseMerge struct{ *premises }
 
-// side has the lock files of one commit of a merge.
-type side struct {
-	files fs.FS
-	locks map[string][]byte // by path
-}
-
 // threeWay are the three commits of a merge: the one where base and head parted, and their
 // present ones.
 type threeWay struct{ fork, base, head side }
@@ -105,15 +99,11 @@ func (r baseMerge) merge(ctx context.Context) (*mergedHead, error) {
 func (r baseMerge) sides(ctx context.Context, fork, base string) (threeWay, error) {
 	var all [3]side
 	for i, sha := range []string{fork, base, r.pull.Head} {
-		files, err := r.repo.Snapshot(ctx, sha, isLock)
+		var err error
+		all[i], err = readSide(ctx, r.repo, sha)
 		if err != nil {
 			return threeWay{}, err
 		}
-		locks, err := lockFiles(files)
-		if err != nil {
-			return threeWay{}, err
-		}
-		all[i] = side{files, locks}
 	}
 	return threeWay{fork: all[0], base: all[1], head: all[2]}, nil
 }

@@ -259,15 +259,15 @@ func (c conversation) diff(ctx context.Context) (r report.Report, said safe.Mark
 	if err != nil {
 		return r, said, err
 	}
-	before, err := locksOf(ctx, c.repo, compared.Fork.SHA)
+	before, err := readSide(ctx, c.repo, compared.Fork.SHA)
 	if err != nil {
 		return r, said, err
 	}
-	after, err := locksOf(ctx, c.repo, c.pull.Head)
+	after, err := readSide(ctx, c.repo, c.pull.Head)
 	if err != nil {
 		return r, said, err
 	}
-	r = report.Report{Verb: verbs.Diff, Modules: report.Differences(before, after)}
+	r = report.Report{Verb: verbs.Diff, Modules: report.Differences(before.locks, after.locks)}
 	return r, render.Comment(safe.Markdown{}, r), nil
 }
 
