@@ -46,12 +46,6 @@ func newJob(s *Session, a Ask, c settings.Settings, t target, visit Visit) job {
 	return j
 }
 
-// of is the job with other files of the same commit.
-func (j job) of(files *Remote) job {
-	j.target.remote = files
-	return j
-}
-
 // names are how output names the files of a tree. Readers of a pull request do not know
 // relock's working directory, so there names are relative to the repository.
 func (j job) names(t tree) problem.Naming {
@@ -104,7 +98,8 @@ func withUnits(ctx context.Context, j job) (job, error) {
 	if err != nil {
 		return j, err
 	}
-	return j.of(files), nil
+	j.target.remote = files
+	return j, nil
 }
 
 func spent(j job) report.Stats {

@@ -330,32 +330,6 @@ func (p *Plan) Basis() (b Basis, ok bool) {
 	return b, true
 }
 
-// withoutTree drops the file trees, except for the files that delivering reads: thousands of
-// repositories may be planned ahead.
-func (p *Plan) withoutTree() *Plan {
-	whole, read := p.here.remote, p.job.target.remote
-	if p.err != nil || whole == nil {
-		return p
-	}
-	part := whole.part(slices.Concat(p.report.Diagnostics, p.own.Notices))
-	if read != whole {
-		read = read.part(p.report.Diagnostics)
-	} else {
-		read = part
-	}
-	p.job = p.job.of(read)
-	for i := range p.trees {
-		p.trees[i].remote = read
-	}
-	for i := range p.found {
-		p.found[i].tree.remote = read
-	}
-	if !slices.Contains(p.bases[1:], p.branch) { // a further base reads the tree
-		p.here.remote = part
-	}
-	return p
-}
-
 // ofRepository are the paths that belong to a repository.
 func ofRepository(repository string, paths []string) []string {
 	named := slices.Clone(paths)

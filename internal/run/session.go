@@ -231,7 +231,7 @@ func (s *Session) Whole(ctx context.Context, do func(ctx context.Context) (repor
 func (s *Session) Plan(ctx context.Context, a Ask, repository string, visit Visit) *Plan {
 	visit.Lookup.several = true
 	s.env.Log.Info("looking at a repository", "repository", repository)
-	return makePlan(ctx, s, a, target{repository: repository, dirs: a.targets[0].dirs}, visit).withoutTree()
+	return makePlan(ctx, s, a, target{repository: repository, dirs: a.targets[0].dirs}, visit)
 }
 
 // Forget drops the clients of a repository: there may be thousands.

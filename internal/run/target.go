@@ -8,7 +8,6 @@ import (
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
-	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/terragrunt"
 	"github.com/relock-dev/relock/internal/worktree"
 )
@@ -82,25 +81,6 @@ func (r *Remote) withUnits(ctx context.Context, sets []terragrunt.EnvironmentSet
 		}
 	}
 	return &Remote{FS: files, Commit: r.Commit, here: r.here, with: r.with}, nil
-}
-
-// part is the commit with only those files that delivering reads: lock files, links, and
-// the files that the report names.
-func (r *Remote) part(report []problem.Problem) *Remote {
-	whole, ok := r.FS.(*filetree.Tree)
-	if !ok {
-		return r
-	}
-	named := map[string]bool{}
-	for _, d := range report {
-		if to, err := filetree.Resolve(whole, d.Place.File()); err == nil {
-			named[to] = true
-		}
-	}
-	return &Remote{Commit: r.Commit, here: r.here, FS: whole.Part(func(name string) bool {
-		info, err := whole.Lstat(name)
-		return locksAnything(name) || named[name] || err == nil && info.Mode().Type() == fs.ModeSymlink
-	})}
 }
 
 // at is the target with the files of a commit. Directories of a checkout become relative to
