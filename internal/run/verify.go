@@ -53,17 +53,8 @@ func policyOf(j job, by settings.Settings) verify.Policy {
 		Only: plan.Only, Strict: by.Strict, Platforms: plan.Platforms.List, Keep: plan.Keep, KeepUnreferenced: plan.KeepUnreferenced,
 		Signers: by.Signers, Ledger: j.ask.judged.Ledger, Baseline: j.ask.judged.Baseline, Severities: by.Severities, Offline: c.Offline,
 		Packages: c.Packages, Recheck: c.Recheck, Seed: j.env.Getenv("GITHUB_SHA"),
-		Options: verify.Options{Allowance: verify.NewAllowance(c.MaxDownload), Jobs: plan.Jobs, Announce: j.env.Announce, AcceptReReleased: by.AcceptReReleased, Admits: admits(j)},
+		Options: verify.Options{Allowance: verify.NewAllowance(c.MaxDownload), Jobs: plan.Jobs, Announce: j.env.Announce, AcceptReReleased: by.AcceptReReleased, Admits: j.contact()},
 	}
-}
-
-// admits reports which providers' registries the run may ask; nil: all.
-func admits(j job) func(provider.Addr) bool {
-	admitted := j.contact()
-	if admitted == nil {
-		return nil
-	}
-	return func(addr provider.Addr) bool { return admitted(string(addr.Host)) }
 }
 
 // proofs counts the kinds of proof for the hashes of proposed lock files; nil if no
@@ -105,7 +96,7 @@ func accountAll(ctx context.Context, j job, p planned) planned {
 	defer j.clock.stage(stageAccount)()
 	all, proven := p.all(), provenBy(p.found)
 	opts := verify.Options{
-		Allowance: j.allowance, Jobs: j.settings.Jobs, Announce: j.env.Announce, AcceptReReleased: j.plan.AcceptReReleased, Admits: admits(j),
+		Allowance: j.allowance, Jobs: j.settings.Jobs, Announce: j.env.Announce, AcceptReReleased: j.plan.AcceptReReleased, Admits: j.contact(),
 	}
 	if j.ask.verb == verbs.Check {
 		by, _ := p.inForce() // in error, no release is accepted

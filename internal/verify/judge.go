@@ -75,8 +75,8 @@ type Options struct {
 	Jobs int
 	// Announce is called with packages before they are downloaded; it may be nil.
 	Announce func(provider.Downloads)
-	// Admits says whether a registry may be asked; nil admits all.
-	Admits func(addr provider.Addr) bool
+	// Admits says whether the registry on a host may be asked; nil admits all.
+	Admits func(host string) bool
 }
 
 // ByEntry orders findings by place, then by entry, hash, code and platform.
@@ -100,7 +100,7 @@ func Judge(ctx context.Context, src Source, suspects []Suspect, opts Options) []
 	for i, e := range suspects {
 		if !slices.ContainsFunc(e.Lock.Hashes, provider.Hash.Known) { // other hashes cannot be compared with anything
 			judgements[i] = new(accountCase).judgement(e, nil, opts)
-		} else if c := a.open(i, e); opts.Admits != nil && !opts.Admits(e.Lock.Addr) {
+		} else if c := a.open(i, e); opts.Admits != nil && !opts.Admits(string(e.Lock.Addr.Host)) {
 			c.reason = ForHost
 		}
 	}

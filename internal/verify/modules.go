@@ -104,7 +104,7 @@ func (p *Policy) open(a *accountant, m scan.RootModule) []*accountCase {
 		switch {
 		case p.Offline:
 			c.reason = ForOffline
-		case p.Options.Admits != nil && !p.Options.Admits(l.Addr):
+		case p.Options.Admits != nil && !p.Options.Admits(string(l.Addr.Host)):
 			c.reason = ForHost
 		}
 		cases[i] = c

@@ -229,7 +229,7 @@ func TestWhatCannotBeAskedIsUnproven(t *testing.T) {
 	t.Parallel()
 	for reason, plant := range map[Obstacle]func(*plot){
 		ForOffline: func(p *plot) { p.policy.Offline = true },
-		ForHost:    func(p *plot) { p.policy.Options.Admits = func(provider.Addr) bool { return false } },
+		ForHost:    func(p *plot) { p.policy.Options.Admits = func(string) bool { return false } },
 		ForBudget:  func(p *plot) { p.src.known, p.policy.Options.Allowance = nil, NewAllowance(0) },
 		ForUnreachable: func(p *plot) {
 			p.src.broken = &problem.Error{Problem: problem.Problem{Code: problem.CodeBadAnswer, Message: "a page of a proxy"}}
@@ -260,7 +260,7 @@ func TestMalformedHashNeedsNobody(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]func(*plot){
 		"offline": func(p *plot) { p.policy.Offline = true },
-		"host":    func(p *plot) { p.policy.Options.Admits = func(provider.Addr) bool { return false } },
+		"host":    func(p *plot) { p.policy.Options.Admits = func(string) bool { return false } },
 		"unreachable": func(p *plot) {
 			p.src.broken = &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreachable, Message: "no answer"}}
 		},
