@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/relock-dev/relock/internal/collect"
 )
@@ -56,18 +55,10 @@ const mostKinds = 3
 
 func (s surroundings) tools() string {
 	var parts []string
-	others, elsewhere := 0, 0
 	for _, tool := range slices.Sorted(maps.Keys(s.Tools)) {
-		if len(parts) < mostKinds {
-			parts = append(parts, fmt.Sprintf("%s in %d", tool, s.Tools[tool]))
-			continue
-		}
-		others, elsewhere = others+1, elsewhere+s.Tools[tool]
+		parts = append(parts, fmt.Sprintf("%s in %d", tool, s.Tools[tool]))
 	}
-	if others > 0 {
-		parts = append(parts, fmt.Sprintf("%s in %d", collect.Count(others, "other release", "other releases"), elsewhere))
-	}
-	text := strings.Join(parts, ", ") + "."
+	text := firstOf(parts, mostKinds) + "."
 	if s.Assumed > 0 {
 		text += fmt.Sprintf(" Nothing names the release in %d: the newest one that fits is assumed there.", s.Assumed)
 	}
@@ -79,18 +70,10 @@ func (s surroundings) platforms() string {
 		return ""
 	}
 	var parts []string
-	others := 0
 	for _, n := range slices.Backward(slices.Sorted(maps.Keys(s.Covered))) {
-		if len(parts) < mostKinds {
-			parts = append(parts, fmt.Sprintf("hashes for %s in %s", collect.Count(n, "platform", "platforms"), collect.Count(s.Covered[n], "lock file", "lock files")))
-			continue
-		}
-		others += s.Covered[n]
+		parts = append(parts, fmt.Sprintf("hashes for %s in %s", collect.Count(n, "platform", "platforms"), collect.Count(s.Covered[n], "lock file", "lock files")))
 	}
-	if others > 0 {
-		parts = append(parts, fmt.Sprintf("for fewer in %d", others))
-	}
-	text := strings.Join(parts, ", ") + "."
+	text := firstOf(parts, mostKinds) + "."
 	if s.Covered[0]+s.Covered[1] > 0 {
 		text += " Lock files with fewer than two get the common platforms with auto."
 	}
