@@ -37,34 +37,28 @@ func openCache(env Env, a Ask) (*hash.Cache, error) {
 	if err == nil {
 		return hashes, nil
 	}
-	if errors.Is(err, hash.ErrNoCache) && hash.Junk(name) && !scan.Notices(filepath.ToSlash(name)) {
-		return heal(env, a, name), nil
+	damaged := errors.Is(err, hash.ErrNoCache) && hash.Junk(name) && !scan.Notices(filepath.ToSlash(name))
+	if damaged && learns(env, a) {
+		hashes, err = heal(env, name)
+		if err == nil {
+			return hashes, nil
+		}
 	}
-	if given != "" {
+	if given != "" && !damaged {
 		return nil, fmt.Errorf("opening the hash cache %s: %w", given, file.Cause(err))
 	}
-	env.Log.Warn("the hash cache cannot be used", "path", name, "error", file.Cause(err))
+	env.Log.Warn("the hash cache cannot be used, and this run works without it", "path", name, "error", file.Cause(err))
 	return nil, nil
 }
 
-// heal moves a damaged cache aside and begins a new one. A run that may not write to it
-// works without a cache.
-func heal(env Env, a Ask, name string) *hash.Cache {
-	if !learns(env, a) {
-		env.Log.Warn("the hash cache is damaged, and this run works without it", "path", name)
-		return nil
-	}
+// heal moves a damaged cache aside and begins a new one.
+func heal(env Env, name string) (*hash.Cache, error) {
 	aside, err := hash.PutAside(name)
 	if err != nil {
-		env.Log.Warn("the hash cache is damaged, and this run works without it", "path", name, "error", file.Cause(err))
-		return nil
+		return nil, err
 	}
 	env.Log.Warn("the hash cache was damaged: relock moved it aside and begins an empty one", "path", name, "aside", aside)
-	anew, err := hash.OpenCache(name)
-	if err != nil {
-		env.Log.Warn("the hash cache cannot be used", "path", name, "error", file.Cause(err))
-	}
-	return anew
+	return hash.OpenCache(name)
 }
 
 func hashCache(env Env, a Ask, name string) (*hash.Cache, error) {
