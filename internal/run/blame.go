@@ -33,9 +33,9 @@ type baseLocks struct {
 	by       settings.Settings // that judge
 }
 
-// same reports whether the base has a lock file with the same content at a path.
-func (b baseLocks) same(name string, content []byte) bool {
-	return content != nil && bytes.Equal(b.contents[name], content)
+// same reports whether the base has a lock file with the same content at its path.
+func (b baseLocks) same(lock *lockfile.File) bool {
+	return lock != nil && bytes.Equal(b.contents[lock.Path], lock.Source)
 }
 
 // below counts the lock files below a directory.
@@ -108,15 +108,13 @@ func blameChange(ctx context.Context, j job, p planned) planned {
 	alone := j.ask.change == nil && p.extent.base == nil
 	for _, all := range [][]found{p.found, p.alone} {
 		for i, f := range all {
-			name, content := f.lock()
-			switch {
-			case alone:
+			if alone {
 				all[i].result = f.withoutDownloads()
-			default:
-				same := !f.added || base.same(name, content)
-				all[i] = f.blamed(p.inForce, func(d problem.Problem) bool { return base.explains(d, f, same) })
+				continue
 			}
-			if f.added && !alone && worktree.Within(name, toolCaches) {
+			same := !f.added || base.same(f.module.Lock)
+			all[i] = f.blamed(p.inForce, func(d problem.Problem) bool { return base.explains(d, f, same) })
+			if name := f.lockPath(); f.added && worktree.Within(name, toolCaches) {
 				all[i].result.Findings = append(all[i].result.Findings, lockInToolCache(name))
 			}
 		}
@@ -143,17 +141,17 @@ func (b baseLocks) explains(d problem.Problem, f found, same bool) bool {
 // has.
 func (f found) mayBlame() bool {
 	moved := slices.ContainsFunc(f.result.Findings, func(d problem.Problem) bool { return d.Code == problem.CodeModuleMoved })
-	return moved || f.added && (len(f.result.Findings)+len(f.result.Undecided) > 0 || f.module.Lock == nil || slices.ContainsFunc(f.module.Lock.Locks, isBare))
+	return moved || f.added && (len(f.result.Findings)+len(f.result.Undecided) > 0 || f.module.Lock != nil && slices.ContainsFunc(f.module.Lock.Locks, isBare))
 }
 
 func isBare(l lockfile.Lock) bool { return len(l.Hashes) == 0 }
 
-// lock is the path and the content of the lock file; the content is nil if it is not known.
-func (f found) lock() (name string, content []byte) {
+// lockPath is the path of the lock file.
+func (f found) lockPath() string {
 	if lock := f.module.Lock; lock != nil {
-		return lock.Path, lock.Source
+		return lock.Path
 	}
-	return path.Join(f.module.Dir, lockfile.Name), f.content
+	return path.Join(f.module.Dir, lockfile.Name)
 }
 
 // changedSubmodules are the submodules of the tree that the change adds or moves. git lists
@@ -226,14 +224,6 @@ func (f found) blamed(inForce func() (settings.Settings, error), onBase func(pro
 		} else {
 			findings = append(findings, d)
 		}
-	}
-	if f.content != nil && f.module.Lock == nil {
-		r.Diagnostics = collect.Mapped(r.Diagnostics, func(d problem.Problem) problem.Problem {
-			if onBase(d) {
-				return asOnBase(d)
-			}
-			return d
-		})
 	}
 	if f.added && f.module.Lock != nil {
 		for _, l := range f.module.Lock.Locks {

@@ -40,7 +40,6 @@ type found struct {
 	// added says that the lock file may have entries that the base lacks; true without a
 	// base. forgiven says that some of its findings were there before the change.
 	added, forgiven bool
-	content         []byte // of a lock file that is judged without its configuration
 }
 
 // inventory is what the file trees of a target hold.

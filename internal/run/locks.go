@@ -346,7 +346,7 @@ func withJudged(j job, s inventory, l lockList, name string, i int, isRead bool)
 		m.Tree.Diagnostics[0].Hint = scan.CheckOut(path.Dir(name))
 	}
 	if j.ask.pull == nil || s.extent.touched(m) {
-		s.alone = append(s.alone, found{tree: l.tree, module: m, added: added, content: content, result: upgrade.Result{Module: m, Diagnostics: m.Tree.Diagnostics}})
+		s.alone = append(s.alone, found{tree: l.tree, module: m, added: added, result: upgrade.Result{Module: m, Diagnostics: m.Tree.Diagnostics}})
 	}
 	return s
 }
