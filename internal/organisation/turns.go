@@ -172,8 +172,8 @@ func (t *turns) read(ctx context.Context, i int, r beforehand) beforehand {
 // are made again.
 func (t *turns) turn(ctx context.Context, i int, r beforehand) bool {
 	t.begin(i)
-	if r.recalled != nil && t.known[i].waits {
-		r = t.withRoom(ctx, i, r)
+	if k := t.known[i]; k.waits && r.planned == nil {
+		t.budget.wait(k.opens)
 	}
 	if r.planned != nil && t.list.client.Now().Sub(r.at) > longestAhead {
 		r = t.read(ctx, i, r)
@@ -208,23 +208,6 @@ func (t *turns) begin(i int) {
 		share = t.budget.left
 	}
 	t.budget.begin(name, share)
-}
-
-// withRoom begins a turn of a repository in which something waited. It is a plan
-// if there is room now, and the earlier report otherwise.
-func (t *turns) withRoom(ctx context.Context, i int, r beforehand) beforehand {
-	opens := t.known[i].opens
-	switch room := t.budget.room(opens); {
-	case !room:
-		t.budget.wait(opens)
-		if r.planned != nil {
-			t.session.Forget(r.planned)
-			r.planned = nil
-		}
-	case r.planned == nil:
-		r = t.read(ctx, i, r)
-	}
-	return r
 }
 
 // again gives a second turn to repositories that could not write everything: for
