@@ -103,14 +103,7 @@ func isOnBase(ctx context.Context, j job, t target, commit string) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	recent, err := repo.History(ctx, t.base)
-	if err != nil || len(recent) == 0 {
-		return false, err
-	}
-	if slices.ContainsFunc(recent, func(c github.Commit) bool { return c.SHA == commit }) {
-		return true, nil
-	}
-	d, err := repo.Difference(ctx, recent[0].SHA, commit)
+	d, err := repo.Difference(ctx, t.base, commit)
 	if errors.Is(err, github.ErrNotFound) {
 		return false, nil
 	}
