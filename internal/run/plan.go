@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
@@ -55,7 +56,8 @@ func planEach(ctx context.Context, j job, p planned) planned {
 		}
 	}
 	done()
-	learnSigners(ctx, j, all)
+	defer j.clock.stage(stageSigners)()
+	upgrade.FormerSigners(ctx, j.source, resultsOf(all), j.settings.Jobs)
 	p.found = all
 	return p
 }
@@ -131,11 +133,7 @@ func bySource(j job, all []found) (sources []*registry.Client, indices [][]int) 
 }
 
 func modulesAt(all []found, indices []int) []scan.RootModule {
-	modules := make([]scan.RootModule, len(indices))
-	for n, i := range indices {
-		modules[n] = all[i].module
-	}
-	return modules
+	return collect.Mapped(indices, func(i int) scan.RootModule { return all[i].module })
 }
 
 // withPlugins adds the source of each root module that keeps its own providers. In a pull
@@ -159,22 +157,8 @@ func hasPlugins(t tree, m scan.RootModule) bool {
 	return err == nil && info.IsDir()
 }
 
-// learnSigners finds out who signed the present entries of the lock files.
-func learnSigners(ctx context.Context, j job, all []found) {
-	defer j.clock.stage(stageSigners)()
-	results := resultsOf(all)
-	upgrade.FormerSigners(ctx, j.source, results, j.settings.Jobs)
-	for i, r := range results {
-		all[i].result = r
-	}
-}
-
 func resultsOf(all []found) []upgrade.Result {
-	results := make([]upgrade.Result, len(all))
-	for i, f := range all {
-		results[i] = f.result
-	}
-	return results
+	return collect.Mapped(all, func(f found) upgrade.Result { return f.result })
 }
 
 // platformsOf is the known platform of each hash, from the selections.
