@@ -1,6 +1,7 @@
 package safe
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -138,12 +139,28 @@ func Join(between wording, texts ...Markdown) Markdown {
 	return Markdown{b.String()}
 }
 
+// JoinSome is Join of the texts that are not empty.
+func JoinSome(between wording, texts ...Markdown) Markdown {
+	return Join(between, slices.DeleteFunc(slices.Clone(texts), Markdown.Empty)...)
+}
+
 // Format returns the constant with the texts in place of each %s.
 func Format(format wording, texts ...Markdown) Markdown { return fillIn("", string(format), texts) }
 
 // And returns m followed by what Format returns.
 func (m Markdown) And(format wording, texts ...Markdown) Markdown {
 	return fillIn(m.s, string(format), texts)
+}
+
+// Maybe is Format with one text. It is empty if the text is empty.
+func Maybe(format wording, text Markdown) Markdown { return Markdown{}.AndMaybe(format, text) }
+
+// AndMaybe returns m followed by what Maybe returns.
+func (m Markdown) AndMaybe(format wording, text Markdown) Markdown {
+	if text.Empty() {
+		return m
+	}
+	return m.And(format, text)
 }
 
 // fillIn returns before, followed by a format with the texts in place of each %s.

@@ -120,6 +120,26 @@ func TestSentences(t *testing.T) {
 	}
 }
 
+// What has nothing to say leaves no words behind.
+func TestNothingIsSaidOfNothing(t *testing.T) {
+	none, one := safe.Markdown{}, safe.Const("a")
+	for _, tt := range []struct {
+		got  safe.Markdown
+		want string
+	}{
+		{safe.Maybe(" (%s)", none), ""},
+		{safe.Maybe(" (%s)", one), " (a)"},
+		{one.AndMaybe(" of %s", none), "a"},
+		{one.AndMaybe(" of %s", one), "a of a"},
+		{safe.JoinSome("; ", none, one, none, one), "a; a"},
+		{safe.JoinSome("; ", none, none), ""},
+	} {
+		if got := tt.got.String(); got != tt.want {
+			t.Errorf("it says %q, want %q", got, tt.want)
+		}
+	}
+}
+
 func TestFencedCannotBeLeft(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -141,7 +161,7 @@ func TestFencedCannotBeLeft(t *testing.T) {
 
 // A variable is no constant: the type of constants has no name elsewhere.
 func TestConstantsAreConstants(t *testing.T) {
-	for name, f := range map[string]any{"Const": safe.Const, "Format": safe.Format, "Join": safe.Join, "And": safe.Markdown.And} {
+	for name, f := range map[string]any{"Const": safe.Const, "Format": safe.Format, "Join": safe.Join, "And": safe.Markdown.And, "Maybe": safe.Maybe, "AndMaybe": safe.Markdown.AndMaybe, "JoinSome": safe.JoinSome} {
 		of := reflect.TypeOf(f)
 		for i := range of.NumIn() {
 			if in := of.In(i); in.Kind() == reflect.String && (in.PkgPath() == "" || in.Name() != strings.ToLower(in.Name())) {
