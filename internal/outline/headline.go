@@ -82,8 +82,7 @@ func closing(r report.Report) safe.Markdown {
 	if n := len(r.Excluded); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d excluded", n))
 	}
-	said := []safe.Markdown{failedIn(r).clause(r), safe.Text(strings.Join(parts, ", "))}
-	return safe.Join("; ", slices.DeleteFunc(said, safe.Markdown.Empty)...)
+	return safe.JoinSome("; ", failedIn(r).clause(r), safe.Text(strings.Join(parts, ", ")))
 }
 
 // besides is a clause about everything in the run that did not fail.

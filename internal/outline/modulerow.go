@@ -2,7 +2,6 @@ package outline
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/collect"
@@ -74,17 +73,11 @@ func ModuleRows(r report.Report, modules ...report.Module) []ModuleRow {
 
 // item is the row as a sentence.
 func (row ModuleRow) item() safe.Markdown {
-	text := safe.Format("module %s %s (%s)", row.Name, row.Move, row.Kind)
-	if about := row.About(); !about.Empty() {
-		text = text.And(": %s", about)
-	}
-	return text
+	return safe.Format("module %s %s (%s)", row.Name, row.Move, row.Kind).AndMaybe(": %s", row.About())
 }
 
 // About has the calls and the details of a row.
-func (row ModuleRow) About() safe.Markdown {
-	return safe.Join("; ", slices.DeleteFunc([]safe.Markdown{row.Calls, row.Detail}, safe.Markdown.Empty)...)
-}
+func (row ModuleRow) About() safe.Markdown { return safe.JoinSome("; ", row.Calls, row.Detail) }
 
 // calledAt counts the calls of a module, and has the first place.
 func calledAt(n int, first safe.Markdown) safe.Markdown {

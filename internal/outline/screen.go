@@ -90,7 +90,7 @@ type screenWords struct{ report.Overview }
 
 // repository is a name with a link. All have one owner, whom the page names.
 func (w screenWords) repository(name string) safe.Markdown {
-	short := safe.Text(nameWithout(w.Owner, name))
+	short := safe.Text(strings.TrimPrefix(name, w.Owner+"/"))
 	if url := w.Server + "/" + name; safe.Linkable(url) {
 		return safe.Link(short, url)
 	}
@@ -185,19 +185,13 @@ func (w screenWords) line(n report.Need) func(report.NeedLine) safe.Markdown {
 		switch {
 		case n == report.NeedMerge:
 			said := safe.Format("%s: %s%s", safe.Text(l.Day), w.repository(l.Repositories[0]), w.pull(l.Repositories[0], l.Number))
-			if l.Text != "" {
-				said = said.And(" %s", safe.Text(l.Text))
-			}
-			return said
+			return said.AndMaybe(" %s", safe.Text(l.Text))
 		case l.Provider != "":
 			where = safe.Format("%s %s: %s", safe.Code(l.Provider), safe.Text(l.Text), where)
 		default:
 			where = safe.Format("%s: %s", safe.Text(l.Text).Stopless(), where)
 		}
-		if l.Day != "" {
-			where = where.And(" (as of %s)", safe.Text(l.Day))
-		}
-		return where
+		return where.AndMaybe(" (as of %s)", safe.Text(l.Day))
 	}
 }
 
@@ -228,12 +222,4 @@ func heldItem(h report.Remark) safe.Markdown {
 		return safe.Hint(h.Text)
 	}
 	return safe.Format("%s %s", safe.Code(h.Provider), safe.Hint(h.Text))
-}
-
-// nameWithout is the name of a repository without its owner.
-func nameWithout(owner, name string) string {
-	if short, ok := strings.CutPrefix(name, owner+"/"); ok && owner != "" {
-		return short
-	}
-	return name
 }

@@ -102,29 +102,28 @@ func (d Vocabulary) Move(c report.Change) safe.Markdown {
 	return safe.Join(" ", from, safe.Arrow, to)
 }
 
-// Details says what else changes.
-func (d Vocabulary) Details(c report.Change) []safe.Markdown {
+// Details says what else changes; empty if nothing does.
+func (d Vocabulary) Details(c report.Change) safe.Markdown {
 	var parts []safe.Markdown
-	if c.Kind == diff.Moved {
+	switch c.Kind {
+	case diff.Moved:
 		parts = append(parts, safe.Format("was %s", safe.Code(c.AddrFrom.String())))
-	}
-	if c.Kind == diff.ReReleased {
+	case diff.ReReleased:
 		parts = append(parts, safe.Const("the packages of this version were replaced"))
 	}
-	if text := hashes(c.Change); !text.Empty() && c.Kind != diff.Added && c.Kind != diff.Removed {
-		parts = append(parts, text)
+	stays := c.Kind != diff.Added && c.Kind != diff.Removed
+	if stays {
+		parts = append(parts, hashes(c.Change))
 	}
+	covers := safe.Maybe("covers %s", d.platforms(c.Coverage))
 	if c.Kind == diff.Completed && len(c.Platforms) > 0 {
 		parts = append(parts, safe.Format("completes %s", d.platforms(c.Platforms)))
+		if len(c.Coverage) > 0 {
+			covers = safe.Format("covers %s now", safe.Count(len(c.Coverage), "platform", "platforms"))
+		}
 	}
-	switch {
-	case len(c.Coverage) == 0:
-	case c.Kind == diff.Completed && len(c.Platforms) > 0:
-		parts = append(parts, safe.Format("covers %s now", safe.Count(len(c.Coverage), "platform", "platforms")))
-	default:
-		parts = append(parts, safe.Format("covers %s", d.platforms(c.Coverage)))
-	}
-	if !c.ConstraintsFrom.Equal(c.ConstraintsTo) && c.Kind != diff.Added && c.Kind != diff.Removed {
+	parts = append(parts, covers)
+	if stays && !c.ConstraintsFrom.Equal(c.ConstraintsTo) {
 		parts = append(parts, safe.Format("constraints %s %s %s", d.constraints(c.ConstraintsFrom), safe.Arrow, d.constraints(c.ConstraintsTo)))
 	}
 	if b := c.Brought; b.Module != "" {
@@ -134,21 +133,18 @@ func (d Vocabulary) Details(c report.Change) []safe.Markdown {
 		}
 		parts = append(parts, safe.Format("%s %s brings %s", safe.Code(modulePath(b.Module)), LockedAs(b.Version, b.Hash), what))
 	}
-	if text := d.signer(c.Signer); !text.Empty() && d.Label(c) != unsigned {
+	if d.Label(c) != unsigned {
+		signer := d.signer(c.Signer)
 		if c.Resigned() {
-			text = text.And(" (before: %s)", d.signer(c.SignerFrom))
+			signer = signer.And(" (before: %s)", d.signer(c.SignerFrom))
 		}
-		parts = append(parts, text)
+		parts = append(parts, signer)
 	}
 	for _, m := range c.Marks {
-		if text := markTexts[m]; !text.Empty() {
-			parts = append(parts, text)
-		}
+		parts = append(parts, markTexts[m])
 	}
-	if text := provider.Day(c.Published).String(); text != "" {
-		parts = append(parts, safe.Format("released %s", safe.Text(text)))
-	}
-	return parts
+	parts = append(parts, safe.Maybe("released %s", safe.Text(provider.Day(c.Published).String())))
+	return safe.JoinSome("; ", parts...)
 }
 
 // markTexts say what supports a hash that no signed list has. An unsigned list is
@@ -240,7 +236,7 @@ func (d Vocabulary) signerCell(s provider.Signer) safe.Markdown {
 	case labelSelfSigned:
 		label = safe.Const("publisher's key")
 	}
-	return safe.Join(" ", label, safe.Code(s.KeyID)).Trimmed()
+	return safe.JoinSome(" ", label, safe.Code(s.KeyID))
 }
 
 // assumed says which releases of the tools the run assumes.
@@ -286,29 +282,18 @@ func (d Vocabulary) where(t scan.Term) safe.Markdown {
 
 // about is what a term's line does not say about it, in parentheses.
 func (d Vocabulary) about(t scan.Term) safe.Markdown {
-	var about []safe.Markdown
-	if t.Module != "" {
-		about = append(about, safe.Code(modulePath(t.Module)))
+	var origin safe.Markdown
+	if t.Place.Package != "" {
+		origin = safe.Text(d.origins.Of(t.Module))
 	}
-	if origin := d.origins.Of(t.Module); t.Module != "" && origin != "" && t.Place.Package != "" {
-		about = append(about, safe.Text(origin))
-	}
-	if t.Unit != "" {
-		about = append(about, safe.Format("of %s", safe.Text(t.Unit)))
-	}
-	if t.Source != "" {
-		about = append(about, safe.Format("source = %s", safe.Code(t.Source)))
-	}
-	if t.Expression != "" {
-		about = append(about, safe.Format("version = %s", safe.Code(t.Expression)))
-	}
-	if !t.Sets.IsZero() {
-		about = append(about, safe.Text(t.Sets.String()))
-	}
-	if len(about) == 0 {
-		return safe.Markdown{}
-	}
-	return safe.Format(" (%s)", safe.Join(", ", about...))
+	return safe.Maybe(" (%s)", safe.JoinSome(", ",
+		safe.Code(modulePath(t.Module)),
+		origin,
+		safe.Maybe("of %s", safe.Text(t.Unit)),
+		safe.Maybe("source = %s", safe.Code(t.Source)),
+		safe.Maybe("version = %s", safe.Code(t.Expression)),
+		safe.Text(t.Sets.String()),
+	))
 }
 
 // At is a place with the name that people use.
@@ -317,8 +302,11 @@ func (d Vocabulary) At(p problem.Place) safe.Markdown {
 }
 
 // modulePath writes the names of module calls in the form of the tools' module
-// addresses.
+// addresses; empty for the root module.
 func modulePath(calls string) string {
+	if calls == "" {
+		return ""
+	}
 	return "module." + strings.ReplaceAll(calls, ".", ".module.")
 }
 
@@ -339,18 +327,12 @@ func (d Vocabulary) heldBy(k report.Kept) safe.Markdown {
 
 // dated is a held version with its date.
 func (d Vocabulary) dated(h upgrade.Held) safe.Markdown {
-	if text := provider.Day(h.Published).String(); text != "" {
-		return safe.Format("%s, released %s", d.Version(h.Version), safe.Text(text))
-	}
-	return d.Version(h.Version)
+	return d.Version(h.Version).AndMaybe(", released %s", safe.Text(provider.Day(h.Published).String()))
 }
 
 // because says what holds a release, and the end of the hold if known.
 func (d Vocabulary) because(h upgrade.Held) safe.Markdown {
-	rule := safe.Const("by a rule")
-	if h.By.Rule != "" {
-		rule = rule.And(" (%s)", safe.Text(h.By.Rule))
-	}
+	rule := safe.Const("by a rule").AndMaybe(" (%s)", safe.Text(h.By.Rule))
 	switch {
 	case h.By.Reason == upgrade.HeldByConstraint:
 		return safe.Format("by %s", d.terms(h))
@@ -414,26 +396,19 @@ func (d Vocabulary) Missing(k report.Kept) safe.Markdown {
 // UnreadCall says which module call could not be followed, or which entry does
 // not say what it requires, and why.
 func (d Vocabulary) UnreadCall(u scan.Unread) safe.Markdown {
-	text := safe.Code(modulePath(u.Module))
+	text, expression := safe.Code(modulePath(u.Module)), safe.Markdown{}
 	if u.OfEntry() {
-		text = safe.Format("provider %s", safe.Code(u.Provider))
-	}
-	if u.OfEntry() && u.Module != "" {
-		text = text.And(" of %s", safe.Code(modulePath(u.Module)))
+		text = safe.Format("provider %s", safe.Code(u.Provider)).AndMaybe(" of %s", text)
+		expression = safe.Format(", %s", safe.Code(u.Expression))
 	}
 	if u.Place.Path != "" {
 		text = text.And(" at %s", d.At(u.Place))
 	}
-	if u.Source != "" {
-		text = text.And(", source %s", safe.Code(u.Source))
-	}
-	if u.OfEntry() {
-		text = text.And(", %s", safe.Code(u.Expression))
-	}
-	if !u.Sets.IsZero() {
-		text = text.And(", with the %s", safe.Text(u.Sets.String()))
-	}
-	return text.And(": %s", safe.Text(cmp.Or(u.Cause, u.Reason)))
+	return safe.Join("",
+		text.AndMaybe(", source %s", safe.Code(u.Source)),
+		expression.AndMaybe(", with the %s", safe.Text(u.Sets.String())),
+		safe.Format(": %s", safe.Text(cmp.Or(u.Cause, u.Reason))),
+	)
 }
 
 // preserving is the other way to deal with a module that cannot be read.
@@ -625,11 +600,7 @@ func (d Vocabulary) itemsOf(m report.Module) []safe.Markdown {
 		return []safe.Markdown{text.Sentence()}
 	}
 	return append(collect.Mapped(m.Changes, func(c report.Change) safe.Markdown {
-		text := safe.Format("%s %s (%s)", d.Name(c.Addr), d.Move(c), safe.Text(d.Label(c)))
-		if details := d.Details(c); len(details) > 0 {
-			text = text.And(": %s", safe.Join("; ", details...))
-		}
-		return text
+		return safe.Format("%s %s (%s)", d.Name(c.Addr), d.Move(c), safe.Text(d.Label(c))).AndMaybe(": %s", d.Details(c))
 	}), modules...)
 }
 
@@ -706,10 +677,7 @@ func ToolText(m report.Module) safe.Markdown {
 func (d Vocabulary) Made(m scan.RootModule) []safe.Markdown {
 	var lines []safe.Markdown
 	if name := kindTitles[m.Kind]; !name.Empty() {
-		if m.Made.Origin != "" {
-			name = name.And(" of the module %s", safe.Code(m.Made.Origin))
-		}
-		lines = append(lines, name)
+		lines = append(lines, name.AndMaybe(" of the module %s", safe.Code(m.Made.Origin)))
 	}
 	if n := len(m.Made.Units); n > 0 {
 		lines = append(lines, safe.Format("serves %s of stacks: %s", safe.Count(n, "unit", "units"), safe.FirstOf(collect.Mapped(m.Made.Units, safe.Text), fewUnits, "more", "more")))
@@ -726,10 +694,7 @@ func (d Vocabulary) Made(m scan.RootModule) []safe.Markdown {
 	}
 	for _, u := range m.Tree.Unread {
 		if u.Code == problem.CodeTerragruntUnit {
-			known := safe.Const("known in part")
-			if !u.Sets.IsZero() {
-				known = known.And(" with the %s", safe.Text(u.Sets.String()))
-			}
+			known := safe.Const("known in part").AndMaybe(" with the %s", safe.Text(u.Sets.String()))
 			lines = append(lines, safe.Format("%s: %s (%s)", known, safe.Text(u.Reason), safe.Text(d.Files.Place(u.Place).String())))
 		}
 	}

@@ -84,8 +84,5 @@ func (p part) cut(kept int, within bound) safe.Markdown {
 	default:
 		text = safe.Format("\n%s more %ss are not shown, to stay within %s.", safe.Int(left), p.what, within.of)
 	}
-	if !within.whole.Empty() {
-		text = text.And(" %s", within.whole)
-	}
-	return text.And("\n")
+	return text.AndMaybe(" %s", within.whole).And("\n")
 }

@@ -12,11 +12,7 @@ import (
 // Comment returns the Markdown that answers a comment: first the answer, then the
 // report, cut like Body.
 func Comment(lead safe.Markdown, r report.Report) safe.Markdown {
-	parts := partsOf(r, outline.Of(r))
-	if !lead.Empty() {
-		parts = append([]part{{head: lead}}, parts...)
-	}
-	return assemble(parts, answerBound)
+	return assemble(append([]part{{head: lead}}, partsOf(r, outline.Of(r))...), answerBound)
 }
 
 // Problems lists problems in Markdown, each with its place and the next step;

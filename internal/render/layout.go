@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/text/width"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/safe"
 )
 
@@ -110,17 +111,9 @@ func (p *printer) stacked(r row) {
 	if name := r.cells[0]; !name.text.Empty() {
 		p.paragraph(tableIndent, cell{}, name.text)
 	}
-	var rest []safe.Markdown
-	for _, c := range r.cells[1:] {
-		if !c.text.Empty() {
-			rest = append(rest, c.text)
-		}
-	}
-	if !r.rest.Empty() {
-		rest = append(rest, r.rest)
-	}
-	if len(rest) > 0 {
-		p.paragraph(2*tableIndent, cell{}, safe.Join(", ", rest...))
+	texts := collect.Mapped(r.cells[1:], func(c cell) safe.Markdown { return c.text })
+	if text := safe.JoinSome(", ", append(texts, r.rest)...); !text.Empty() {
+		p.paragraph(2*tableIndent, cell{}, text)
 	}
 }
 

@@ -30,10 +30,7 @@ var (
 // what was cut.
 func Body(r report.Report) safe.Markdown {
 	o := outline.Of(r)
-	parts := slices.Concat([]part{{head: tallyLine(o)}}, partsOf(r, o), []part{footer(r)})
-	if !r.Footer.Empty() {
-		parts = append(parts, part{head: r.Footer})
-	}
+	parts := slices.Concat([]part{{head: safe.Maybe("**Needs review:** %s.\n", o.Tally)}}, partsOf(r, o), []part{footer(r), {head: r.Footer}})
 	if !r.Summarised {
 		return assemble(parts, answerBound)
 	}
@@ -117,7 +114,12 @@ const fewChanges = 10
 // firstParts say what happened and what needs a person. Many changes, and the many pull
 // requests of an organisation, come after what needs a person.
 func firstParts(r report.Report, o outline.Outline) []part {
-	head := part{head: safe.Join("", o.Headline.Line(), nextLine(o), carriedLine(r), attendedLine(r))}
+	head := part{head: safe.Join("",
+		o.Headline.Line(),
+		safe.Maybe("\nNext: %s.\n", o.Next.Markdown()),
+		safe.Maybe("\n%s\n", keptUnseen(r.CarriedOver)),
+		attendedLine(r),
+	)}
 	changes, review := changesPart(o, noun(r)), reviewPart(o)
 	if r.Fleet == nil && len(o.Changes) <= fewChanges {
 		return []part{head, changes, review}
@@ -129,31 +131,6 @@ func firstParts(r report.Report, o outline.Outline) []part {
 	made := pulls(r)
 	made.head = safe.Const("### Pull requests\n\n")
 	return []part{head, review, made, changes}
-}
-
-// tallyLine counts what needs a reviewer.
-func tallyLine(o outline.Outline) safe.Markdown {
-	if o.Tally.Empty() {
-		return o.Tally
-	}
-	return safe.Format("**Needs review:** %s.\n", o.Tally)
-}
-
-// nextLine says how to fix lock files that make a check fail.
-func nextLine(o outline.Outline) safe.Markdown {
-	next := o.Next.Markdown()
-	if next.Empty() {
-		return next
-	}
-	return safe.Format("\nNext: %s.\n", next)
-}
-
-// carriedLine says which part of a pull request the run did not look at.
-func carriedLine(r report.Report) safe.Markdown {
-	if said := keptUnseen(r.CarriedOver); !said.Empty() {
-		return safe.Format("\n%s\n", said)
-	}
-	return safe.Markdown{}
 }
 
 // attendedLine says why a person must merge a pull request that GitHub would
@@ -192,9 +169,7 @@ func changesPart(o outline.Outline, noun safe.Markdown) part {
 		return []safe.Markdown{name, r.Move, r.Kind, r.Where, r.Released}
 	})
 	p := part{rank: 1, share: changeShare, what: safe.Const("change")}
-	if len(named.List) > 0 {
-		p.head = safe.Format("Registries: %s\n\n", safe.Join(", ", named.List...))
-	}
+	p.head = safe.Maybe("Registries: %s\n\n", safe.Join(", ", named.List...))
 	return tablePart(p, columns, cells)
 }
 
@@ -265,15 +240,11 @@ func topicsPart(p part, topics []*outline.Topic, d outline.Vocabulary, item topi
 }
 
 func reviewItem(d outline.Vocabulary, c *outline.Topic) safe.Markdown {
-	var where safe.Markdown
-	if len(c.Dirs.List) > 0 {
-		where = safe.Format(" in %s", c.Where(d))
-	}
 	text := c.Said()
 	if !c.Next.Empty() {
 		text = text.Stopless().And(". Next: %s", c.Next)
 	}
-	return safe.Format("- **%s**%s: %s\n", safe.Text(string(c.Concern)), where, text)
+	return safe.Format("- **%s**%s: %s\n", safe.Text(string(c.Concern)), safe.Maybe(" in %s", c.Where(d)), text)
 }
 
 func heldPart(p part, held []*outline.Topic, d outline.Vocabulary) part {
@@ -283,11 +254,7 @@ func heldPart(p part, held []*outline.Topic, d outline.Vocabulary) part {
 
 // heldItem says what blocks a provider, and what would help.
 func heldItem(d outline.Vocabulary, c *outline.Topic) safe.Markdown {
-	text := c.SaidIn(d)
-	if !c.Next.Empty() {
-		text = text.And(". %s", c.Next.Capital())
-	}
-	return safe.Format("- %s\n", text)
+	return safe.Format("- %s\n", c.SaidIn(d).AndMaybe(". %s", c.Next.Capital()))
 }
 
 func spreadsPart(o outline.Outline) part {
@@ -329,10 +296,7 @@ func notesPart(o outline.Outline) part {
 
 // blocksPart has a collapsed block for each group of root modules.
 func blocksPart(o outline.Outline, noun safe.Markdown) part {
-	p := part{rank: 5, share: 10, head: safe.Format("### %s\n\n", noun), what: safe.Const("root module")}
-	if !o.Assumed.Empty() {
-		p.head = p.head.And("%s\n\n", o.Assumed)
-	}
+	p := part{rank: 5, share: 10, head: safe.Format("### %s\n\n", noun).AndMaybe("%s\n\n", o.Assumed), what: safe.Const("root module")}
 	for _, b := range o.Modules {
 		p.add(detailsBlock(b))
 	}

@@ -51,9 +51,7 @@ func releaseText(d outline.Vocabulary, rel notes.Release, limit int) (text safe.
 	if url := safe.Redirected(rel.URL); url != "" {
 		title = safe.Link(title, url)
 	}
-	if text := rel.Published.String(); text != "" {
-		title = title.And(", %s", safe.Text(text))
-	}
+	title = title.AndMaybe(", %s", safe.Text(rel.Published.String()))
 	whole = !rel.Cut
 	var body safe.Markdown
 	for _, s := range rel.Sections {
@@ -87,8 +85,5 @@ func rest(n notes.Notes, whole bool) safe.Markdown {
 	if url := safe.Redirected(n.Compare()); url != "" {
 		parts = append(parts, safe.Link(safe.Const("All changes"), url).And("."))
 	}
-	if len(parts) == 0 {
-		return safe.Markdown{}
-	}
-	return safe.Join(" ", parts...).Line()
+	return safe.Maybe("%s\n", safe.Join(" ", parts...))
 }

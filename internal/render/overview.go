@@ -14,7 +14,7 @@ func Overview(o report.Overview) (text safe.Markdown, empty bool) {
 	s := outline.ScreenOf(o)
 	parts := []part{
 		{head: safe.Format("Lock files in the repositories of %s. **%s**\n", safe.Code(o.Owner), s.Headline)},
-		{head: missingLine(s)},
+		{head: safe.Maybe("> Not of this week: %s.\n", s.Missing)},
 		tablePart(part{rank: 1, share: 5, what: safe.Const("state")}, s.Counts.Headings, s.Counts.Rows),
 	}
 	for i, n := range s.Needs {
@@ -34,25 +34,11 @@ func Overview(o report.Overview) (text safe.Markdown, empty bool) {
 	parts = append(parts, waiting,
 		tablePart(part{rank: 7, share: 12, what: safe.Const("provider"), head: safe.Const("### Versions in use\n\n")}, s.Uses.Headings, s.Uses.Rows),
 		tablePart(part{rank: 8, share: 15, what: safe.Const("row"), head: safe.Const("### Repositories that are not quiet\n\n")}, s.Rows.Headings, s.Rows.Rows),
-		part{head: restLine(s)},
+		part{head: safe.Maybe("Without a row: %s. The report of the run lists them.\n", s.Rest)},
 		part{head: safe.Const("---\n\n[relock](https://github.com/relock-dev/relock) edits this issue when anything here changes. " +
 			"A checked box acts in the next run, if the person who checks it may write to that repository. " +
 			"To stop this, close the issue, or take `dashboard.repository` out of the settings.\n")})
 	return assemble(parts, glanceBound), len(s.Counts.Rows) == 0
-}
-
-func missingLine(s outline.Screen) safe.Markdown {
-	if s.Missing.Empty() {
-		return safe.Markdown{}
-	}
-	return safe.Format("> Not of this week: %s.\n", s.Missing)
-}
-
-func restLine(s outline.Screen) safe.Markdown {
-	if s.Rest.Empty() {
-		return safe.Markdown{}
-	}
-	return safe.Format("Without a row: %s. The report of the run lists them.\n", s.Rest)
 }
 
 // overviewSection is the overview on a page of HTML.

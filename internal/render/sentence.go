@@ -55,24 +55,16 @@ func answerOf(r report.Report) safe.Markdown {
 
 // pullSentence says what happened to a pull request.
 func pullSentence(r report.Report, p report.PullRequest) safe.Markdown {
-	text := outcome(safe.Const("pull request"), p.Operation, r.DryRun, p.Number, p.URL).And("%s", pullPlace(r, p))
-	if p.Title != "" {
-		text = text.And(": %s", safe.Text(p.Title))
-	}
-	text = text.And("%s", bracketed(p.Reason))
-	if said := keptUnseen(p.CarriedOver); !said.Empty() {
-		text = text.And(". %s", said.Stopless())
-	}
-	return text
+	return outcome(safe.Const("pull request"), p.Operation, r.DryRun, p.Number, p.URL).And("%s", pullPlace(r, p)).
+		AndMaybe(": %s", safe.Text(p.Title)).
+		AndMaybe(" (%s)", safe.Text(p.Reason)).
+		AndMaybe(". %s", keptUnseen(p.CarriedOver).Stopless())
 }
 
 // pullPlace is the branch of a pull request. It names the repository and the base
 // if the run had several.
 func pullPlace(r report.Report, p report.PullRequest) safe.Markdown {
-	var text safe.Markdown
-	if p.Branch != "" {
-		text = safe.Format(" from %s", safe.Code(p.Branch))
-	}
+	text := safe.Maybe(" from %s", safe.Code(p.Branch))
 	elsewhere := func(q report.PullRequest) bool { return q.Repository != "" && q.Repository != p.Repository }
 	if p.Repository != "" && (r.Fleet != nil || slices.ContainsFunc(r.PullRequests, elsewhere)) {
 		text = text.And(" in %s", safe.Code(p.Repository))
@@ -90,7 +82,7 @@ func dashboardSentence(r report.Report, d report.Dashboard) safe.Markdown {
 	if r.Fleet != nil {
 		text = text.And(" in %s", safe.Code(d.Repository))
 	}
-	return text.And("%s", bracketed(d.Reason))
+	return text.AndMaybe(" (%s)", safe.Text(d.Reason))
 }
 
 // fewAlike is the highest number of pull requests to which nothing happens for the
@@ -149,7 +141,7 @@ func pullLineOf(r report.Report, p report.PullRequest) pullLine {
 		l.name = safe.Link(safe.Format("pull request %s", safe.Int(p.Number)), p.URL).And("%s", pullPlace(r, p))
 		l.same = standing{safe.Const("kept"), safe.Const("pull requests")}
 	}
-	l.same.behind = l.same.behind.And("%s", bracketed(p.Reason))
+	l.same.behind = l.same.behind.AndMaybe(" (%s)", safe.Text(p.Reason))
 	return l
 }
 
@@ -164,16 +156,8 @@ func dashboardLine(r report.Report, d report.Dashboard) pullLine {
 		l.name = safe.Link(l.name, d.URL)
 		l.same = standing{safe.Const("kept"), safe.Const("issues")}
 	}
-	l.same.behind = l.same.behind.And("%s", bracketed(d.Reason))
+	l.same.behind = l.same.behind.AndMaybe(" (%s)", safe.Text(d.Reason))
 	return l
-}
-
-// bracketed is a reason; empty if there is none.
-func bracketed(reason string) safe.Markdown {
-	if reason == "" {
-		return safe.Markdown{}
-	}
-	return safe.Format(" (%s)", safe.Text(reason))
 }
 
 // outcomes are the results of operations: if they were done, and in a dry run.
@@ -234,20 +218,17 @@ func fleetLines(r report.Report) safe.Markdown {
 	if r.Fleet == nil {
 		return safe.Markdown{}
 	}
-	lines := []safe.Markdown{safe.Text(fleetSentence(*r.Fleet)).And(".")}
-	if done := pullCounts(r); !done.Empty() {
-		lines = append(lines, safe.Format("Pull requests: %s.", done))
-	}
 	var failed []safe.Markdown
 	for _, of := range r.Fleet.Repositories {
 		if of.State == report.FleetFailed {
 			failed = append(failed, safe.Code(of.Name))
 		}
 	}
-	if len(failed) > 0 {
-		lines = append(lines, safe.Format("Failed: %s.", safe.FirstOf(failed, fewAlike, "more", "more")))
-	}
-	return safe.Join("\n", lines...).Line()
+	return safe.JoinSome("\n",
+		safe.Text(fleetSentence(*r.Fleet)).And("."),
+		safe.Maybe("Pull requests: %s.", pullCounts(r)),
+		safe.Maybe("Failed: %s.", safe.FirstOf(failed, fewAlike, "more", "more")),
+	).Line()
 }
 
 // pullCounts counts pull requests by what happened to them.

@@ -252,7 +252,7 @@ func (t *text) changesOf(m report.Module) {
 		if outline.UsualSigner(c) {
 			c.Signer = provider.Signer{} // the details leave it out, as bodies do
 		}
-		rows = append(rows, row{t.cells(c), safe.Join("; ", t.outline.Words.Details(c)...)})
+		rows = append(rows, row{t.cells(c), t.outline.Words.Details(c)})
 	}
 	t.table(rows)
 	t.table(moduleCells(outline.ModuleRows(t.r, m)))
@@ -269,10 +269,9 @@ func (t *text) cells(c report.Change) []cell {
 // moduleCells are the rows of changes of locked modules.
 func moduleCells(changes []outline.ModuleRow) []row {
 	return collect.Mapped(changes, func(c outline.ModuleRow) row {
-		about := []safe.Markdown{c.About(), safe.Text(c.Compare)}
 		return row{
 			[]cell{{c.Name, plain}, {c.Move, plain}, {c.Kind, toneStyles[c.Tone]}},
-			safe.Join("; ", slices.DeleteFunc(about, safe.Markdown.Empty)...),
+			safe.JoinSome("; ", c.About(), safe.Text(c.Compare)),
 		}
 	})
 }

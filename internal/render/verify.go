@@ -1,7 +1,6 @@
 package render
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/collect"
@@ -49,11 +48,7 @@ func verification(r report.Report, o outline.Outline) []part {
 // proofsLine says what proves the hashes of the proposed lock files, and who
 // signed the releases.
 func proofsLine(o outline.Outline) safe.Markdown {
-	said := slices.DeleteFunc([]safe.Markdown{o.Proofs, o.Signed}, safe.Markdown.Empty)
-	if len(said) == 0 {
-		return safe.Markdown{}
-	}
-	return safe.Join("\n", said...).Line()
+	return safe.Maybe("%s\n", safe.JoinSome("\n", o.Proofs, o.Signed))
 }
 
 // acceptedPart lists what a baseline accepts.
