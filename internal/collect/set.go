@@ -1,5 +1,5 @@
 // Package collect makes lists out of lists. It maps, filters and counts elements, and
-// keeps distinct values in the order in which they came. Those who count, sort and
+// keeps distinct values and groups in the order in which they came. Those who count, sort and
 // group root modules share it, and what counts in words. What the library's slices and
 // maps do is theirs.
 package collect
@@ -24,6 +24,23 @@ func (s *Set[T]) Add(values ...T) {
 		s.has[v] = true
 		s.List = append(s.List, v)
 	}
+}
+
+// Groups are lists by key. The keys are in the order in which they came.
+type Groups[K comparable, V any] struct {
+	Keys []K
+	Of   map[K][]V
+}
+
+// Add adds values to the list of a key.
+func (g *Groups[K, V]) Add(key K, values ...V) {
+	if g.Of == nil {
+		g.Of = map[K][]V{}
+	}
+	if _, known := g.Of[key]; !known {
+		g.Keys = append(g.Keys, key)
+	}
+	g.Of[key] = append(g.Of[key], values...)
 }
 
 // Mapped returns what f makes of each element; an empty list, which is not nil, of none.

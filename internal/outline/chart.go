@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/verbs"
@@ -75,20 +76,16 @@ func KindClass(kind string, tone Tone) string {
 
 // KindsOf counts changes by kind, the most frequent kind first.
 func KindsOf(r report.Report) Chart {
-	index := map[string]int{}
-	var bars []ChartPart
+	var kinds collect.Groups[string, report.Change]
 	for _, m := range r.Modules {
 		for _, c := range m.Changes {
-			label := Vocabulary{}.Label(c)
-			i, known := index[label]
-			if !known {
-				i = len(bars)
-				index[label] = i
-				bars = append(bars, ChartPart{Label: label, Class: KindClass(label, ToneOf(c))})
-			}
-			bars[i].N++
+			kinds.Add(Vocabulary{}.Label(c), c)
 		}
 	}
+	bars := collect.Mapped(kinds.Keys, func(label string) ChartPart {
+		all := kinds.Of[label]
+		return ChartPart{Label: label, Class: KindClass(label, ToneOf(all[0])), N: len(all)}
+	})
 	slices.SortStableFunc(bars, func(a, b ChartPart) int { return cmp.Or(b.N-a.N, strings.Compare(a.Label, b.Label)) })
 	return Charted(bars...)
 }

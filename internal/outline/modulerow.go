@@ -10,6 +10,7 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
@@ -41,31 +42,23 @@ var moduleKinds = []struct {
 // ModuleRows are the changes of locked modules in root modules, the most important first.
 // Those that several root modules share are there once.
 func ModuleRows(r report.Report, modules ...report.Module) []ModuleRow {
-	var order []modulelock.Change
-	rows := map[modulelock.Change]*ModuleRow{}
-	calls, first := map[modulelock.Change]int{}, map[modulelock.Change]safe.Markdown{}
+	var dirs collect.Groups[modulelock.Change, string]
+	var calls collect.Groups[modulelock.Change, safe.Markdown]
 	for _, m := range modules {
-		d := Vocabulary{Files: m.Names}
 		for _, c := range m.LockedModules {
-			if rows[c.Change] == nil {
-				order, rows[c.Change] = append(order, c.Change), moduleRow(c.Change)
-			}
-			rows[c.Change].Dirs = append(rows[c.Change].Dirs, r.Title(m))
-			if calls[c.Change] == 0 && len(c.Calls) > 0 {
-				first[c.Change] = d.At(c.Calls[0].Place)
-			}
-			calls[c.Change] += len(c.Calls)
+			dirs.Add(c.Change, r.Title(m))
+			calls.Add(c.Change, Vocabulary{Files: m.Names}.callsAt(c.Calls)...)
 		}
 	}
 	var all []ModuleRow
 	for _, k := range moduleKinds {
-		for _, c := range order {
+		for _, c := range dirs.Keys {
 			if c.Kind != k.kind {
 				continue
 			}
-			row := rows[c]
-			row.Kind, row.Tone, row.Calls = k.word, k.tone, calledAt(calls[c], first[c])
-			all = append(all, *row)
+			row := moduleRow(c)
+			row.Kind, row.Tone, row.Calls, row.Dirs = k.word, k.tone, calledAt(calls.Of[c]), dirs.Of[c]
+			all = append(all, row)
 		}
 	}
 	return all
@@ -79,29 +72,28 @@ func (row ModuleRow) item() safe.Markdown {
 // About has the calls and the details of a row.
 func (row ModuleRow) About() safe.Markdown { return safe.JoinSome("; ", row.Calls, row.Detail) }
 
-// calledAt counts the calls of a module, and has the first place.
-func calledAt(n int, first safe.Markdown) safe.Markdown {
-	switch n {
-	case 0:
-		return safe.Markdown{}
-	case 1:
-		return first
-	}
-	return safe.Format("%s, first at %s", safe.Count(n, "call", "calls"), first)
+// callsAt are the places of calls.
+func (d Vocabulary) callsAt(calls []upgrade.ModuleCall) []safe.Markdown {
+	return collect.Mapped(calls, func(c upgrade.ModuleCall) safe.Markdown { return d.At(c.Place) })
 }
 
-func moduleRow(c modulelock.Change) *ModuleRow {
-	row := &ModuleRow{Name: safe.Code(moduleaddr.Shown(c.Address)), Compare: compareURL(c)}
+// calledAt counts the calls of a module, and has the first place.
+func calledAt(places []safe.Markdown) safe.Markdown {
+	if len(places) < 2 {
+		return safe.Join("", places...)
+	}
+	return safe.Format("%s, first at %s", safe.Count(len(places), "call", "calls"), places[0])
+}
+
+func moduleRow(c modulelock.Change) ModuleRow {
+	row := ModuleRow{Name: safe.Code(moduleaddr.Shown(c.Address)), Compare: compareURL(c)}
 	if c.HashFrom != "" {
 		row.From = LockedAs(c.From, c.HashFrom)
 	}
 	if c.Hash != "" {
 		row.To = LockedAs(c.To, c.Hash)
 	}
-	row.Move = cmp.Or(row.To, row.From)
-	if !row.From.Empty() && !row.To.Empty() && row.From != row.To {
-		row.Move = safe.Join(" ", row.From, safe.Arrow, row.To)
-	}
+	row.Move = moved(row.From, row.To)
 	if c.PackageFrom != c.Package && c.HashFrom != "" && c.Hash != "" {
 		from, to := safe.Code(moduleaddr.Shown(c.PackageFrom)), safe.Code(moduleaddr.Shown(c.Package))
 		switch {

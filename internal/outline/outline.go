@@ -73,20 +73,14 @@ func distinctNotes(all []notes.Notes) []notes.Notes {
 		addr     provider.Addr
 		from, to provider.Version
 	}
-	index := map[upgrade]int{}
-	var kept []notes.Notes
+	var of collect.Groups[upgrade, notes.Notes]
 	for _, n := range all {
-		u := upgrade{n.Addr, n.From, n.To}
-		i, known := index[u]
-		switch {
-		case !known:
-			index[u] = len(kept)
-			kept = append(kept, n)
-		case kept[i].Problem != "" && n.Problem == "":
-			kept[i] = n
-		}
+		of.Add(upgrade{n.Addr, n.From, n.To}, n)
 	}
-	return kept
+	return collect.Mapped(of.Keys, func(u upgrade) notes.Notes {
+		read := slices.IndexFunc(of.Of[u], func(n notes.Notes) bool { return n.Problem == "" })
+		return of.Of[u][max(read, 0)]
+	})
 }
 
 // rank orders kinds by how much they need a reviewer.
@@ -258,10 +252,7 @@ func providerRow(d Vocabulary, a provider.Addr, common []CommonChange, all []str
 		row.Tone = worse(row.Tone, ToneOf(c))
 	}
 	row.From, row.To = d.versions(from), d.versions(to)
-	row.Move = cmp.Or(row.To, row.From)
-	if !row.From.Empty() && !row.To.Empty() && row.From != row.To {
-		row.Move = safe.Join(" ", row.From, safe.Arrow, row.To)
-	}
+	row.Move = moved(row.From, row.To)
 	row.Kind, row.Where, row.Roots = safe.Join(", ", kinds.List...), whereOf(d, dirs.List, all), len(dirs.List)
 	if len(kinds.List) > 1 {
 		row.Kind = safe.Join(", ", collect.Mapped(kinds.List, func(kind safe.Markdown) safe.Markdown { return safe.Format("%s (%s)", kind, safe.Int(of[kind])) })...)

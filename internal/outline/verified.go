@@ -61,8 +61,7 @@ func proven(r report.Report) safe.Markdown {
 // JudgedIn collects the results of all root modules.
 func JudgedIn(r report.Report) Judged {
 	var v Judged
-	var what collect.Set[string]
-	unchecked := map[string][]string{}
+	var unchecked collect.Groups[string, string]
 	findings := Briefs(r)
 	for i, m := range r.Modules {
 		for _, f := range findings[i] {
@@ -77,13 +76,12 @@ func JudgedIn(r report.Report) Judged {
 			continue
 		}
 		v.Modules = append(v.Modules, VerifiedIn{m.Dir, m.Verified.Unchecked})
-		what.Add(m.Verified.Unchecked...)
 		for _, text := range m.Verified.Unchecked {
-			unchecked[text] = append(unchecked[text], m.Dir)
+			unchecked.Add(text, m.Dir)
 		}
 	}
 	slices.SortStableFunc(v.Findings, func(a, b FoundRow) int { return cmp.Compare(a.Severity, b.Severity) })
-	v.Unchecked = collect.Mapped(what.List, func(text string) UncheckedIn { return UncheckedIn{text, unchecked[text]} })
+	v.Unchecked = collect.Mapped(unchecked.Keys, func(text string) UncheckedIn { return UncheckedIn{text, unchecked.Of[text]} })
 	return v
 }
 

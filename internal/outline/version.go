@@ -2,15 +2,12 @@ package outline
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/collect"
-	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
-	"github.com/relock-dev/relock/internal/verbs"
 )
 
 // mostColumns is the highest number of providers in the matrix of versions. The
@@ -50,32 +47,25 @@ type versionSum struct {
 // VersionsOf collects the versions in use after the run. A diff has none: it
 // compares two states of one file.
 func VersionsOf(r report.Report, d Vocabulary) VersionTable {
-	if r.Verb == verbs.Diff {
+	newest, uses := newestKnown(r), report.Versions(r)
+	if len(uses) == 0 {
 		return VersionTable{}
 	}
-	newest, roots, used := newestKnown(r), map[provider.Addr]int{}, map[provider.Addr]map[provider.Version]int{}
-	for _, m := range r.Modules {
-		for _, u := range m.InUse {
-			if used[u.Addr] == nil {
-				used[u.Addr] = map[provider.Version]int{}
-			}
-			roots[u.Addr]++
-			used[u.Addr][u.Version]++
-		}
+	roots := func(s report.VersionSkew) int {
+		return collect.Sum(s.Versions, func(u report.VersionUse) int { return len(u.Dirs) })
 	}
-	byUse := slices.SortedFunc(maps.Keys(roots), func(a, b provider.Addr) int { return cmp.Or(roots[b]-roots[a], a.Compare(b)) })
-	columns := byUse[:min(len(byUse), mostColumns)]
-	t := VersionTable{More: len(byUse) - len(columns), Columns: collect.Mapped(columns, d.Called)}
+	byUse := slices.SortedStableFunc(slices.Values(uses), func(a, b report.VersionSkew) int { return roots(b) - roots(a) })
+	columns := collect.Mapped(byUse[:min(len(byUse), mostColumns)], func(s report.VersionSkew) provider.Addr { return s.Addr })
+	t := VersionTable{More: len(uses) - len(columns), Columns: collect.Mapped(columns, d.Called)}
 	for _, m := range r.Modules {
 		if len(m.InUse) > 0 {
 			t.Rows = append(t.Rows, versionRow{Dir: r.Title(m), Tool: m.Tool.String(), Cells: cellsOf(m, columns, newest)})
 		}
 	}
-	slices.SortFunc(byUse, provider.Addr.Compare)
 	reasons := reasonsOf(r, d)
-	for _, a := range byUse {
-		t.Providers = append(t.Providers, sumOf(d, a, used[a], newest[a], reasons[a].List))
-	}
+	t.Providers = collect.Mapped(uses, func(s report.VersionSkew) versionSum {
+		return sumOf(d, s, newest[s.Addr], reasons[s.Addr].List)
+	})
 	return t
 }
 
@@ -126,12 +116,12 @@ func reasonsOf(r report.Report, d Vocabulary) map[provider.Addr]collect.Set[safe
 	return all
 }
 
-// sumOf sums up a provider. times says how many root modules use each version.
-func sumOf(d Vocabulary, a provider.Addr, times map[provider.Version]int, newest provider.Version, held []safe.Markdown) versionSum {
-	s, behind := versionSum{Name: d.Name(a), Newest: d.Version(newest), Held: held}, map[provider.Bump]int{}
-	for _, v := range slices.SortedFunc(maps.Keys(times), func(a, b provider.Version) int { return b.Compare(a) }) {
-		s.Used = append(s.Used, safe.Format("%s in %s", d.Version(v), safe.Count(times[v], "root module", "root modules")))
-		behind[provider.BumpBetween(v, newest)] += times[v]
+// sumOf sums up a provider.
+func sumOf(d Vocabulary, of report.VersionSkew, newest provider.Version, held []safe.Markdown) versionSum {
+	s, behind := versionSum{Name: d.Name(of.Addr), Newest: d.Version(newest), Held: held}, map[provider.Bump]int{}
+	for _, u := range of.Versions {
+		s.Used = append(s.Used, safe.Format("%s in %s", d.Version(u.Version), safe.Count(len(u.Dirs), "root module", "root modules")))
+		behind[provider.BumpBetween(u.Version, newest)] += len(u.Dirs)
 	}
 	s.Lag = Charted(
 		ChartPart{Label: "at the newest", Class: "good", N: behind[provider.BumpNone]},
@@ -162,40 +152,28 @@ type coverageCell struct{ Covered, Missing int }
 
 // PlatformsCovered collects what the run knows of platforms.
 func PlatformsCovered(r report.Report, d Vocabulary) CoverageTable {
-	type entry struct {
-		addr    provider.Addr
-		version provider.Version
-	}
-	cells, of, platforms := map[entry]map[provider.Platform]coverageCell{}, map[entry]int{}, map[provider.Platform]bool{}
+	var entries collect.Groups[report.Use, report.Kept]
+	var platforms collect.Set[provider.Platform]
 	for _, m := range r.Modules {
 		for _, k := range m.Facts() {
-			if len(k.Coverage)+len(k.Missing) == 0 {
-				continue
-			}
-			e := entry{k.Addr, k.Version}
-			of[e]++
-			if cells[e] == nil {
-				cells[e] = map[provider.Platform]coverageCell{}
-			}
-			for _, p := range k.Coverage {
-				c := cells[e][p]
-				c.Covered++
-				cells[e][p], platforms[p] = c, true
-			}
-			for _, p := range k.Missing {
-				c := cells[e][p]
-				c.Missing++
-				cells[e][p], platforms[p] = c, true
+			if len(k.Coverage)+len(k.Missing) > 0 {
+				entries.Add(report.Use{Addr: k.Addr, Version: k.Version}, k)
+				platforms.Add(slices.Concat(k.Coverage, k.Missing)...)
 			}
 		}
 	}
-	columns := slices.SortedFunc(maps.Keys(platforms), func(a, b provider.Platform) int { return cmp.Compare(a.String(), b.String()) })
-	t := CoverageTable{Platforms: collect.Mapped(columns, func(p provider.Platform) string { return safe.Plain(p.String()) })}
-	entries := slices.SortedFunc(maps.Keys(of), func(a, b entry) int { return cmp.Or(a.addr.Compare(b.addr), b.version.Compare(a.version)) })
-	for _, e := range entries {
+	slices.SortFunc(platforms.List, func(a, b provider.Platform) int { return cmp.Compare(a.String(), b.String()) })
+	slices.SortFunc(entries.Keys, func(a, b report.Use) int { return cmp.Or(a.Addr.Compare(b.Addr), b.Version.Compare(a.Version)) })
+	t := CoverageTable{Platforms: collect.Mapped(platforms.List, func(p provider.Platform) string { return safe.Plain(p.String()) })}
+	for _, e := range entries.Keys {
 		t.Rows = append(t.Rows, coverageRow{
-			Name: d.Name(e.addr), Version: d.Version(e.version), Of: of[e],
-			Cells: collect.Mapped(columns, func(p provider.Platform) coverageCell { return cells[e][p] }),
+			Name: d.Name(e.Addr), Version: d.Version(e.Version), Of: len(entries.Of[e]),
+			Cells: collect.Mapped(platforms.List, func(p provider.Platform) coverageCell {
+				return coverageCell{
+					Covered: collect.CountIf(entries.Of[e], func(k report.Kept) bool { return slices.Contains(k.Coverage, p) }),
+					Missing: collect.CountIf(entries.Of[e], func(k report.Kept) bool { return slices.Contains(k.Missing, p) }),
+				}
+			}),
 		})
 	}
 	return t
@@ -210,31 +188,17 @@ type PageSigner struct {
 // SignersOf lists the known signers of the releases that the lock files have
 // after the run. Signers of the fewest releases come first: those need a look.
 func SignersOf(r report.Report, d Vocabulary) []PageSigner {
-	signed := map[safe.Markdown]*collect.Set[safe.Markdown]{}
-	var names collect.Set[safe.Markdown]
-	add := func(a provider.Addr, v provider.Version, s provider.Signer) {
-		name := d.signerCell(s)
-		if name.Empty() {
-			return
-		}
-		if names.Add(name); signed[name] == nil {
-			signed[name] = &collect.Set[safe.Markdown]{}
-		}
-		signed[name].Add(safe.Join(" ", d.Name(a), d.Version(v)))
-	}
+	var signed collect.Groups[safe.Markdown, safe.Markdown]
 	for _, m := range r.Modules {
-		for _, c := range m.Changes {
-			if c.Kind != diff.Removed {
-				add(c.Addr, c.To, c.Signer)
+		for _, k := range m.Facts() {
+			if name := d.signerCell(k.Signer); !name.Empty() {
+				signed.Add(name, safe.Join(" ", d.Name(k.Addr), d.Version(k.Version)))
 			}
 		}
-		for _, k := range m.Kept {
-			add(k.Addr, k.Version, k.Signer)
-		}
 	}
-	all := collect.Mapped(names.List, func(name safe.Markdown) PageSigner {
-		slices.SortFunc(signed[name].List, bySpans)
-		return PageSigner{name, signed[name].List}
+	all := collect.Mapped(signed.Keys, func(name safe.Markdown) PageSigner {
+		slices.SortFunc(signed.Of[name], bySpans)
+		return PageSigner{name, slices.Compact(signed.Of[name])}
 	})
 	slices.SortStableFunc(all, func(a, b PageSigner) int {
 		return cmp.Or(len(a.Releases)-len(b.Releases), bySpans(a.Name, b.Name))

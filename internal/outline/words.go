@@ -95,7 +95,11 @@ func (d Vocabulary) Label(c report.Change) string {
 
 // Move says which versions a change is about.
 func (d Vocabulary) Move(c report.Change) safe.Markdown {
-	from, to := d.versions(c.Olds()), d.versions(c.News())
+	return moved(d.versions(c.Olds()), d.versions(c.News()))
+}
+
+// moved is the way from one version to another; the only one if there is no other.
+func moved(from, to safe.Markdown) safe.Markdown {
 	if from.Empty() || to.Empty() || from == to {
 		return cmp.Or(to, from)
 	}
@@ -241,26 +245,22 @@ func (d Vocabulary) signerCell(s provider.Signer) safe.Markdown {
 
 // assumed says which releases of the tools the run assumes.
 func (d Vocabulary) assumed(r report.Report) safe.Markdown {
-	var tools collect.Set[string]
-	dirs, all := map[string][]string{}, 0
+	var dirs collect.Groups[string, string] // by tool
+	all := 0
 	for _, m := range r.Modules {
 		if m.Tool.Name == "" {
 			continue
 		}
 		all++
 		if m.Assumed {
-			tools.Add(m.Tool.String())
-			dirs[m.Tool.String()] = append(dirs[m.Tool.String()], r.Title(m))
+			dirs.Add(m.Tool.String(), r.Title(m))
 		}
 	}
-	if len(tools.List) == 0 {
-		return safe.Markdown{}
-	}
-	slices.Sort(tools.List)
-	return safe.Format("Nothing names the release of the tool: %s.", safe.Join(", ", collect.Mapped(tools.List, func(tool string) safe.Markdown {
+	slices.Sort(dirs.Keys)
+	return safe.Maybe("Nothing names the release of the tool: %s.", safe.Join(", ", collect.Mapped(dirs.Keys, func(tool string) safe.Markdown {
 		text := safe.Format("%s is assumed", safe.Text(tool))
-		if len(dirs[tool]) < all {
-			text = text.And(" in %s", d.Dirs(dirs[tool], FewDirs))
+		if len(dirs.Of[tool]) < all {
+			text = text.And(" in %s", d.Dirs(dirs.Of[tool], FewDirs))
 		}
 		return text
 	})...))
@@ -613,7 +613,7 @@ func (d Vocabulary) Locked(u report.LockedUse, m report.Module) (name, locked, c
 	}
 	switch {
 	case len(u.Calls) > 0:
-		calls = calledAt(len(u.Calls), d.At(u.Calls[0].Place))
+		calls = calledAt(d.callsAt(u.Calls))
 	case len(m.Unread) == 0:
 		calls = safe.Const("no call uses it")
 	}

@@ -277,19 +277,16 @@ func spreadsPart(o outline.Outline) part {
 // then a line for the upgrades without notes.
 func notesPart(o outline.Outline) part {
 	p := part{rank: 6, share: 10, head: safe.Const("### Release notes\n\n"), what: safe.Const("release note")}
-	var problems collect.Set[safe.Markdown]
-	missing := map[safe.Markdown][]safe.Markdown{}
+	var missing collect.Groups[string, safe.Markdown] // by the problem
 	for _, n := range o.Notes {
 		if block := notesBlock(o.Words, n); !block.Empty() {
 			p.add(block)
-			continue
+		} else if n.Problem != "" {
+			missing.Add(n.Problem, o.Words.Upgrade(n))
 		}
-		why := safe.Text(n.Problem)
-		problems.Add(why)
-		missing[why] = append(missing[why], o.Words.Upgrade(n))
 	}
-	for _, why := range problems.List {
-		p.add(safe.Format("- None for %s: %s\n", safe.Join(", ", missing[why]...), why))
+	for _, why := range missing.Keys {
+		p.add(safe.Format("- None for %s: %s\n", safe.Join(", ", missing.Of[why]...), safe.Text(why)))
 	}
 	return p
 }
