@@ -280,7 +280,7 @@ func annotations(r report.Report) []action.Annotation {
 				Severity: problem.Severity(level), Code: problem.CodeLeftOut, Message: fmt.Sprintf("%d more of this level are in the summary of the step", rest),
 			}))
 			if level == int(problem.SeverityError) {
-				all[mostAnnotations-1].Message += hintLine(outline.StepOf(r).String())
+				all[mostAnnotations-1].Message += hintLine(outline.StepOf(r))
 			}
 		}
 		shown = append(shown, all...)

@@ -29,7 +29,7 @@ type Outline struct {
 	Words    Vocabulary
 	Headline safe.Markdown // the result of the run: failures first
 	Closing  safe.Markdown // the result in counts; empty if the rest of the report says it
-	Next     Step          // what to do next
+	Next     string        // what to do next, in the form for safe.Hint
 	Tally    safe.Markdown // what needs a reviewer, in counts; empty if nothing does
 	Told     int           // root modules that the report says something about
 	Changed  int           // root modules with changed entries

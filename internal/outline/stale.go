@@ -63,7 +63,7 @@ func (d Vocabulary) StaleIn(r report.Report, m report.Module) []Stale {
 	if !m.Pending {
 		return all
 	}
-	about := problem.Problem{Severity: problem.SeverityError, Hint: stepFor(r, m).String()}
+	about := problem.Problem{Severity: problem.SeverityError, Hint: stepFor(r, m)}
 	if m.OnBase { // the check does not fail for it
 		about.Severity = problem.SeverityWarning
 	}
@@ -109,7 +109,7 @@ func staleModules(about problem.Problem, m report.Module) []Stale {
 // check takes no other version.
 func (d Vocabulary) mustMove(r report.Report, m report.Module) []Stale {
 	m.OnBase = false // that is about the pending changes
-	next, f := stepFor(r, m).String(), flaws[diff.Downgraded]
+	next, f := stepFor(r, m), flaws[diff.Downgraded]
 	var all []Stale
 	for _, p := range m.Diagnostics {
 		if !IsStale(r, p) {
@@ -212,50 +212,33 @@ func worseLock(a, b Stale) int {
 	return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.rank, b.rank))
 }
 
-// Step says how to fix lock files that make a check fail. Its zero value is no
-// step.
-type Step struct {
-	Command string
-	comment string
-	onBase  bool
-}
-
-// StepOf is the step for all lock files that make a check fail.
-func StepOf(r report.Report) Step {
+// StepOf says how to fix all lock files that make a check fail, in the form for
+// safe.Hint. It is empty if there is no such file, or no command is known.
+func StepOf(r report.Report) string {
 	if !r.Fails() {
-		return Step{}
+		return ""
 	}
-	return Step{Command: r.Mending.Command(r.FailingDirs()), comment: r.Mending.Comment()}
+	return step(r.Mending.Command(r.FailingDirs()), "", r.Mending.Comment())
 }
 
 // stepFor is the step for the lock file of one root module.
-func stepFor(r report.Report, m report.Module) Step {
-	s := Step{Command: r.Mending.Command([]string{m.Dir}), comment: r.Mending.Comment(), onBase: m.OnBase}
+func stepFor(r report.Report, m report.Module) string {
+	command := r.Mending.Command([]string{m.Dir})
 	if m.OnBase {
-		s.comment = ""
+		return step(command, " on the base branch", "")
 	}
-	return s
+	return step(command, "", r.Mending.Comment())
 }
 
-// String is the step in one line of plain text.
-func (s Step) String() string {
-	return s.words(func(command string) safe.Markdown { return safe.Text("`" + command + "`") }).Plain()
-}
-
-// Markdown is the step with its commands as code.
-func (s Step) Markdown() safe.Markdown { return s.words(safe.Code) }
-
-func (s Step) words(code func(command string) safe.Markdown) safe.Markdown {
-	if s.Command == "" {
-		return safe.Markdown{}
+// step is the step with its commands. where is the place to run the first one, and
+// comment does the same under the pull request; both may be empty.
+func step(command, where, comment string) string {
+	if command == "" {
+		return ""
 	}
-	text := safe.Format("run %s", code(s.Command))
-	if s.onBase {
-		text = text.And(" on the base branch")
+	text := "run `" + command + "`" + where + " and commit the result"
+	if comment != "" {
+		text += ", or comment `" + comment + "`"
 	}
-	text = text.And(" and commit the result")
-	if s.comment != "" {
-		text = text.And(", or comment %s", code(s.comment))
-	}
-	return text
+	return safe.Plain(text)
 }

@@ -266,7 +266,7 @@ func reviewOf(r report.Report, d Vocabulary) []*Topic {
 	for i, m := range r.Modules {
 		all.d = d.Of(m)
 		dir := r.Title(m)
-		if next.Command != "" { // the report says once what to run
+		if next != "" { // the report says once what to run
 			m.Diagnostics = collect.Mapped(m.Diagnostics, withoutStep)
 		}
 		all.problems(m, dir)

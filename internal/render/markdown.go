@@ -116,7 +116,7 @@ const fewChanges = 10
 func firstParts(r report.Report, o outline.Outline) []part {
 	head := part{head: safe.Join("",
 		o.Headline.Line(),
-		safe.Maybe("\nNext: %s.\n", o.Next.Markdown()),
+		safe.Maybe("\nNext: %s.\n", safe.Hint(o.Next)),
 		safe.Maybe("\n%s\n", keptUnseen(r.CarriedOver)),
 		attendedLine(r),
 	)}

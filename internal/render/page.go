@@ -54,7 +54,7 @@ func pageOf(r report.Report) markup {
 <header>
 <h1>` + title + `</h1>
 <p class="headline">` + escaped(headline) + `</p>` +
-		onlyIf(!o.Next.Markdown().Empty(), "\n"+`<p class="next">`+prose(o.Next.Markdown().Capital())+`.</p>`) + `
+		onlyIf(o.Next != "", "\n"+`<p class="next">`+prose(safe.Hint(o.Next).Capital())+`.</p>`) + `
 <p class="filter" hidden><label for="filter">Show only what contains</label> <input id="filter" type="search" autocomplete="off" placeholder="a provider, a directory, a version"> <span id="shown" role="status"></span></p>
 </header>
 <main>` + sectionsOf(r, o) + `

@@ -81,7 +81,7 @@ func Text(w io.Writer, r report.Report, o TextOptions) error {
 	if !t.outline.Closing.Empty() {
 		t.painted(closing, t.outline.Closing)
 	}
-	if next := t.outline.Next.String(); next != "" {
+	if next := t.outline.Next; next != "" {
 		t.WriteString("  " + t.paint(dim, "next:") + " " + next + "\n") // in one line, so that people can copy it
 	}
 	_, err := io.WriteString(w, strings.ReplaceAll(t.String(), safe.Unbroken, " "))
