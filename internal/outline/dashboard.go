@@ -2,12 +2,10 @@ package outline
 
 import (
 	"slices"
-	"time"
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
-	"github.com/relock-dev/relock/internal/upgrade"
 )
 
 // Glance is the content of the issue of a repository: everything that no open
@@ -28,8 +26,8 @@ var glanced = []Concern{ConcernModule, ConcernFailed, ConcernHash, ConcernReRele
 // GlanceOf returns the part of a report that no open pull request covers. The
 // result depends neither on the time nor on the dates that a run has asked for.
 func GlanceOf(r report.Report) Glance {
-	r.Modules = collect.Mapped(r.Modules, undated)
 	d := VocabularyOf(r)
+	d.undated = true
 	waiting := func(what string) []report.PullRequest {
 		return collect.Those(r.PullRequests, func(p report.PullRequest) bool { return p.Waiting != nil && p.Waiting.For == what })
 	}
@@ -55,26 +53,6 @@ func lasting(c *Topic) *Topic {
 		return c
 	}
 	return &Topic{Concern: c.Concern, Text: safe.Format("%s gives no answer", safe.Text(c.server))}
-}
-
-// undated is a root module without the dates of its held releases.
-func undated(m report.Module) report.Module {
-	bare := func(f upgrade.Facts) upgrade.Facts {
-		f.Held = collect.Mapped(f.Held, func(h upgrade.Held) upgrade.Held {
-			h.Published = time.Time{}
-			return h
-		})
-		return f
-	}
-	m.Kept = collect.Mapped(m.Kept, func(k report.Kept) report.Kept {
-		k.Facts = bare(k.Facts)
-		return k
-	})
-	m.Changes = collect.Mapped(m.Changes, func(c report.Change) report.Change {
-		c.Facts = bare(c.Facts)
-		return c
-	})
-	return m
 }
 
 // SilentIn returns the servers that did not answer and whose answers the report

@@ -31,6 +31,7 @@ type Vocabulary struct {
 	// be a command.
 	comments bool
 	pulls    []report.PullRequest
+	undated  bool // leave out the dates of held releases
 	// named are places that a sentence leaves out, since the one beside it has them.
 	named []problem.Place
 }
@@ -327,6 +328,9 @@ func (d Vocabulary) heldBy(k report.Kept) safe.Markdown {
 
 // dated is a held version with its date.
 func (d Vocabulary) dated(h upgrade.Held) safe.Markdown {
+	if d.undated {
+		return d.Version(h.Version)
+	}
 	return d.Version(h.Version).AndMaybe(", released %s", safe.Text(provider.Day(h.Published).String()))
 }
 
