@@ -548,7 +548,11 @@ func Join(runs ...Report) Report {
 	}
 	all := runs[0]
 	all.Modules = concat(runs, func(r Report) []Module { return r.Modules })
-	all.Diagnostics = distinctDiagnostics(concat(runs, func(r Report) []problem.Problem { return r.Diagnostics }))
+	var diagnostics collect.Set[problem.Problem] // a run may repeat that of another, such as a warning about the CLI configuration
+	for _, r := range runs {
+		diagnostics.Add(r.Diagnostics...)
+	}
+	all.Diagnostics = diagnostics.List
 	all.Excluded = concat(runs, func(r Report) []string { return r.Excluded })
 	all.Unlocked = concat(runs, func(r Report) []string { return r.Unlocked })
 	all.Notes = concat(runs, func(r Report) []notes.Notes { return r.Notes })
@@ -569,20 +573,6 @@ func concat[T any](runs []Report, list func(Report) []T) []T {
 		all = append(all, list(r)...)
 	}
 	return all
-}
-
-// distinctDiagnostics drops repeated problems, such as a warning about the CLI
-// configuration.
-func distinctDiagnostics(all []problem.Problem) []problem.Problem {
-	var kept []problem.Problem
-	said := map[problem.Problem]bool{}
-	for _, d := range all {
-		if !said[d] {
-			kept = append(kept, d)
-		}
-		said[d] = true
-	}
-	return kept
 }
 
 // Title is the name of a module: its directory, or for a diff its lock file.
