@@ -280,28 +280,27 @@ var toneStyles = map[outline.Tone]style{outline.ToneBad: red, outline.ToneMajor:
 
 // together writes changes that several root modules share.
 func (t *text) together(changes []outline.ChangeRow) {
-	if len(changes) == 0 {
-		return
+	rows := collect.Mapped(changes, func(c outline.ChangeRow) row {
+		return row{[]cell{{c.Name, plain}, {c.Move, plain}, {c.Kind, toneStyles[c.Tone]}}, safe.Format("in %s", c.Where)}
+	})
+	t.titled("All changes", rows, safe.Const("Provider"), safe.Const("Versions"), safe.Const("Change"), safe.Const("Root modules"))
+}
+
+// titled writes a table under a title; nothing without rows.
+func (t *text) titled(title string, rows []row, headings ...safe.Markdown) {
+	if len(rows) > 0 {
+		t.WriteString(t.paint(bold, title) + "\n")
+		t.table(rows, headings...)
 	}
-	var rows []row
-	for _, c := range changes {
-		rows = append(rows, row{[]cell{{c.Name, plain}, {c.Move, plain}, {c.Kind, toneStyles[c.Tone]}}, safe.Format("in %s", c.Where)})
-	}
-	t.WriteString(t.paint(bold, "All changes") + "\n")
-	t.table(rows, safe.Const("Provider"), safe.Const("Versions"), safe.Const("Change"), safe.Const("Root modules"))
 }
 
 // modulesTogether writes changes of locked modules that root modules share.
 func (t *text) modulesTogether() {
-	if len(t.outline.Locked) == 0 {
-		return
-	}
 	rows := moduleCells(t.outline.Locked)
 	for i, c := range t.outline.Locked {
 		rows[i].rest = safe.Format("in %s", t.outline.Words.Dirs(c.Dirs, outline.FewDirs))
 	}
-	t.WriteString(t.paint(bold, "Locked modules") + "\n")
-	t.table(rows, safe.Const("Module"), safe.Const("Versions"), safe.Const("Change"), safe.Const("Root modules"))
+	t.titled("Locked modules", rows, safe.Const("Module"), safe.Const("Versions"), safe.Const("Change"), safe.Const("Root modules"))
 }
 
 // scan writes the requirements of a root module and the content of its lock file,
@@ -510,11 +509,7 @@ func (t *text) versions() {
 			name = cell{}
 		}
 	}
-	if len(rows) == 0 {
-		return
-	}
-	t.WriteString(t.paint(bold, "Versions in use") + "\n")
-	t.table(rows, safe.Const("Provider"), safe.Const("Version"), safe.Markdown{}, safe.Const("Root modules"))
+	t.titled("Versions in use", rows, safe.Const("Provider"), safe.Const("Version"), safe.Markdown{}, safe.Const("Root modules"))
 }
 
 // findings writes the findings of a lock file. Verbose also writes what could not
