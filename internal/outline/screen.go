@@ -31,11 +31,11 @@ type ScreenTable struct {
 	Rows     [][]safe.Markdown
 }
 
-// ScreenNeed is why some repositories need a person, with a line for each cause.
+// ScreenNeed is why some repositories need a person, with a line for each cause. The
+// last line counts those that are left out.
 type ScreenNeed struct {
 	Heading safe.Markdown
 	Lines   []safe.Markdown
-	Further int // lines that are left out
 }
 
 // ScreenWait is a repository, by its full name, in which proposals wait for room.
@@ -68,8 +68,12 @@ func ScreenOf(o report.Overview) Screen {
 	}
 	s.Headline = safe.Format("%s of %s %s a person.", who, safe.Count(all, "repository", "repositories"), need)
 	for _, n := range report.Needs {
-		if lines := o.Needs[n]; len(lines) > 0 {
-			s.Needs = append(s.Needs, ScreenNeed{needHeadings[n], collect.Mapped(lines, w.line(n)), o.Further[n]})
+		lines := collect.Mapped(o.Needs[n], w.line(n))
+		if further := o.Further[n]; len(lines) > 0 && further > 0 {
+			lines = append(lines, safe.Format("and %s", safe.Count(further, "more line", "more lines")))
+		}
+		if len(lines) > 0 {
+			s.Needs = append(s.Needs, ScreenNeed{needHeadings[n], lines})
 		}
 	}
 	s.Rows.Headings = []safe.Markdown{

@@ -22,9 +22,6 @@ func Overview(o report.Overview) (text safe.Markdown, empty bool) {
 		for _, line := range n.Lines {
 			p.add(safe.Format("- %s\n", line))
 		}
-		if n.Further > 0 {
-			p.add(safe.Format("- and %s\n", safe.Count(n.Further, "more line", "more lines")))
-		}
 		parts = append(parts, p)
 	}
 	waiting := part{rank: 6, share: 10, what: safe.Const("repository"), head: safe.Const("### Waiting for room\n\nCheck a box to open what waits, past the limit.\n\n")}
@@ -48,14 +45,8 @@ func overviewSection(f *report.Fleet) markup {
 	}
 	s := outline.ScreenOf(*f.Overview)
 	cells := func(texts []safe.Markdown) []markup {
-		var row []markup
-		for i, text := range texts {
-			if i == 0 {
-				row = append(row, rowHead(prose(text)))
-			} else {
-				row = append(row, td(prose(text)))
-			}
-		}
+		row := collect.Mapped(texts, func(text safe.Markdown) markup { return td(prose(text)) })
+		row[0] = rowHead(prose(texts[0]))
 		return row
 	}
 	listed := func(title markup, t outline.ScreenTable) markup {
@@ -63,11 +54,7 @@ func overviewSection(f *report.Fleet) markup {
 	}
 	var needs markup
 	for _, n := range s.Needs {
-		lines := n.Lines
-		if n.Further > 0 {
-			lines = append(lines, safe.Format("and %s", safe.Count(n.Further, "more line", "more lines")))
-		}
-		needs += "\n<h3>" + prose(n.Heading) + "</h3><ul>" + bullets(lines) + "</ul>"
+		needs += "\n<h3>" + prose(n.Heading) + "</h3><ul>" + bullets(n.Lines) + "</ul>"
 	}
 	return pageSection("overview", "Overview", "\n<p>"+prose(s.Headline)+"</p>"+
 		onlyIf(!s.Missing.Empty(), "<p>Not of this week: "+prose(s.Missing)+".</p>")+
