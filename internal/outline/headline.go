@@ -1,11 +1,9 @@
 package outline
 
 import (
-	"fmt"
+	"cmp"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
@@ -23,7 +21,7 @@ func headline(r report.Report) safe.Markdown {
 	first := failed.clause(r)
 	switch {
 	case r.Verb == verbs.Diff:
-		return safe.Text(differences(r)).Sentence()
+		return differences(r).Sentence()
 	case len(r.Modules) == 0:
 		return withoutModules(r).Sentence()
 	case first.Empty():
@@ -59,30 +57,28 @@ func closing(r report.Report) safe.Markdown {
 	saysWhyEmpty := func(d problem.Problem) bool {
 		return d.Code == problem.CodeNotRootModule || d.Code == problem.CodeUnseen
 	}
-	var parts []string
+	var counts, accepted safe.Markdown
 	switch {
 	case r.Verb == verbs.Diff:
-		return safe.Text(differences(r))
+		return differences(r)
 	case len(r.Modules) == 0 && !r.Touched && (r.Fleet != nil || cutOff(r)):
 		return safe.Markdown{}
 	case len(r.Modules) == 0 && !r.Touched && len(r.Unlocked) == 0 && slices.ContainsFunc(r.Diagnostics, saysWhyEmpty):
-		parts = []string{"no root modules"}
+		counts = safe.Const("no root modules")
 	case len(r.Modules) == 0:
-		parts = []string{withoutModules(r).Plain()}
+		counts = withoutModules(r)
 	case r.Verb == verbs.Scan, r.Verb == verbs.Why:
-		parts = scannedCounts(r)
+		counts = scannedCounts(r)
 	case r.Verb == verbs.Verify:
-		parts = append([]string{r.Counts().String()}, SeverityCounts(r)...)
+		counts = safe.JoinSome(", ", safe.Text(r.Counts().String()), SeverityCounts(r))
 	default:
-		parts = writtenCounts(r)
+		counts = writtenCounts(r)
 	}
-	if n := acceptedCount(r); n > 0 && r.Verb == verbs.Check {
-		parts = append(parts, fmt.Sprintf("%d accepted", n))
+	if r.Verb == verbs.Check {
+		accepted = acceptedCount(r)
 	}
-	if n := len(r.Excluded); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d excluded", n))
-	}
-	return safe.JoinSome("; ", failedIn(r).clause(r), safe.Text(strings.Join(parts, ", ")))
+	excluded := safe.Some(len(r.Excluded), "excluded", "excluded")
+	return safe.JoinSome("; ", failedIn(r).clause(r), safe.JoinSome(", ", counts, accepted, excluded))
 }
 
 // besides is a clause about everything in the run that did not fail.
@@ -106,7 +102,7 @@ func besides(r report.Report, failed failedModules) safe.Markdown {
 	case r.Failed() && failed.all() == 0:
 		return safe.Const("nothing is changed, because of errors")
 	case r.Findings() > 0:
-		return safe.Text(foundCount(r, true))
+		return foundCount(r, true)
 	case slices.ContainsFunc(r.Modules, func(m report.Module) bool { return m.Forgiven }):
 		return safe.Const("the change makes nothing worse")
 	case r.Left() > 0:
@@ -128,7 +124,7 @@ func rememberedIn(r report.Report) safe.Markdown {
 	if len(r.Modules) == 0 {
 		return safe.Markdown{}
 	}
-	return safe.Format("known from an earlier run: %s", safe.Text(strings.Join(writtenCounts(r), ", ")))
+	return safe.Format("known from an earlier run: %s", writtenCounts(r))
 }
 
 // changesIn is a clause about the changes in a number of root modules.
@@ -148,23 +144,22 @@ func changesIn(r report.Report, roots int, failed failedModules) safe.Markdown {
 	}
 	before, where := failed.whereRest(len(r.Modules), roots)
 	subject := safe.Count(len(providers), "provider", "providers")
-	tense := func(n int, one, many, would string) safe.Markdown { return safe.Text(tense(r, n, one, many, would)) }
-	said := safe.Format("the entries of %s %s%s", subject, tense(2, "changes", "change", "change"), where)
+	said := safe.Format("the entries of %s %s%s", subject, tense(r, 2, "changes", "change", "change"), where)
 	n := len(modules.List)
-	locked := safe.Format("%s %s", safe.Count(n, "locked module", "locked modules"), tense(n, "changes", "change", "change"))
+	locked := safe.Format("%s %s", safe.Count(n, "locked module", "locked modules"), tense(r, n, "changes", "change", "change"))
 	switch {
 	case len(providers) == 0 && n > 0:
 		return safe.Join("", before, locked, where)
 	case len(providers) == 0:
-		said = safe.Format("only the formatting %s%s", tense(1, "changes", "change", "change"), where)
+		said = safe.Format("only the formatting %s%s", tense(r, 1, "changes", "change", "change"), where)
 	case len(kinds) == 1 && kinds[diff.Upgraded]:
-		said = safe.Format("%s %s upgraded%s", subject, tense(len(providers), "is", "are", "be"), where)
+		said = safe.Format("%s %s upgraded%s", subject, tense(r, len(providers), "is", "are", "be"), where)
 	case len(kinds) == 1 && kinds[diff.Completed]:
-		said = safe.Format("the hashes of %s %s completed%s", subject, tense(2, "is", "are", "be"), where)
+		said = safe.Format("the hashes of %s %s completed%s", subject, tense(r, 2, "is", "are", "be"), where)
 	case len(upgraded) > 0 && len(upgraded) < len(providers):
 		// The title of a pull request counts the upgraded providers.
 		said = safe.Format("%s %s upgraded; in all, the entries of %s %s%s", safe.Count(len(upgraded), "provider", "providers"),
-			tense(len(upgraded), "is", "are", "be"), subject, tense(2, "changes", "change", "change"), where)
+			tense(r, len(upgraded), "is", "are", "be"), subject, tense(r, 2, "changes", "change", "change"), where)
 	}
 	if n > 0 {
 		said = said.And(", and %s", locked)
@@ -189,49 +184,42 @@ func told(r report.Report) int {
 
 // tense chooses the verb: for something done, or for something that would be
 // done.
-func tense(r report.Report, n int, one, many, would string) string {
+func tense(r report.Report, n int, one, many, would string) safe.Markdown {
 	switch {
 	case r.Verb == verbs.Check || r.DryRun:
-		return "would " + would
+		return safe.Format("would %s", safe.Text(would))
 	case n == 1:
-		return one
+		return safe.Text(one)
 	}
-	return many
+	return safe.Text(many)
 }
 
-func differences(r report.Report) string {
+func differences(r report.Report) safe.Markdown {
+	if r.Failed() {
+		return safe.Const("the lock files could not be compared")
+	}
 	providers := collect.Sum(r.Modules, func(m report.Module) int { return len(m.Changes) })
 	modules := collect.Sum(r.Modules, func(m report.Module) int { return len(m.LockedModules) })
-	var differ []string
-	if providers > 0 {
-		differ = append(differ, collect.Count(providers, "provider differs", "providers differ"))
-	}
-	if modules > 0 {
-		differ = append(differ, collect.Count(modules, "module differs", "modules differ"))
-	}
-	switch {
-	case r.Failed():
-		return "the lock files could not be compared"
-	case len(differ) == 0:
-		return "no differences"
-	}
-	return strings.Join(differ, " and ")
+	differ := safe.JoinSome(" and ",
+		safe.Some(providers, "provider differs", "providers differ"),
+		safe.Some(modules, "module differs", "modules differ"))
+	return cmp.Or(differ, safe.Const("no differences"))
 }
 
 // scannedCounts counts the root modules that a scan found, and those with a lock
 // file, readable or not.
-func scannedCounts(r report.Report) []string {
+func scannedCounts(r report.Report) safe.Markdown {
 	locked := collect.CountIf(r.Modules, func(m report.Module) bool {
 		return m.Scan != nil && (m.Scan.Lock != nil || m.LockUnread())
 	})
 	all := len(r.Modules) + len(r.Unlocked)
-	return []string{collect.Count(all, "root module", "root modules"), fmt.Sprintf("%d with a lock file", locked)}
+	return safe.Format("%s, %s with a lock file", safe.Count(all, "root module", "root modules"), safe.Int(locked))
 }
 
 // writtenCounts counts the lock files by what happened to them, and those with
 // findings. A lock file with findings does not count as up to date. Lock files of
 // modules are counted only if they change.
-func writtenCounts(r report.Report) []string {
+func writtenCounts(r report.Report) safe.Markdown {
 	counts, ofModules := map[string]int{}, map[string]int{}
 	for _, m := range r.Modules {
 		word := ""
@@ -255,44 +243,38 @@ func writtenCounts(r report.Report) []string {
 			counts["up to date"]++
 		}
 	}
-	var parts []string
+	var parts []safe.Markdown
 	for _, what := range []string{"written", "proposed", "already proposed", "not proposed", "not written", "would change", "up to date", "left alone", "judged by hashes alone"} {
 		switch n := counts[what]; {
 		case n > 0 && len(parts) == 0:
-			parts = append(parts, collect.Count(n, "lock file", "lock files")+" "+what)
+			parts = append(parts, safe.Format("%s %s", safe.Count(n, "lock file", "lock files"), safe.Text(what)))
 		case n > 0:
-			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+			parts = append(parts, safe.Format("%s %s", safe.Int(n), safe.Text(what)))
 		}
 	}
 	for _, what := range slices.Sorted(maps.Keys(ofModules)) {
-		parts = append(parts, collect.Count(ofModules[what], "lock file of modules", "lock files of modules")+" "+what)
+		parts = append(parts, safe.Format("%s %s", safe.Count(ofModules[what], "lock file of modules", "lock files of modules"), safe.Text(what)))
 	}
-	if found := foundCount(r, len(parts) == 0); found != "" {
-		parts = append(parts, found)
+	parts = append(parts, foundCount(r, len(parts) == 0))
+	if r.Verb == verbs.Check {
+		undecided := collect.Sum(r.Modules, func(m report.Module) int { return len(m.Undecided) })
+		parts = append(parts, safe.Some(undecided, "hash not proven", "hashes not proven"))
 	}
-	undecided := collect.Sum(r.Modules, func(m report.Module) int { return len(m.Undecided) })
-	if undecided > 0 && r.Verb == verbs.Check {
-		parts = append(parts, collect.Count(undecided, "hash", "hashes")+" not proven")
-	}
-	return parts
+	return safe.JoinSome(", ", parts...)
 }
 
 // foundCount counts the lock files with findings, and the findings; empty if
 // there is none. Pass noun = false if a count of lock files precedes it.
-func foundCount(r report.Report, noun bool) string {
+func foundCount(r report.Report, noun bool) safe.Markdown {
 	with := collect.CountIf(r.Modules, func(m report.Module) bool { return len(m.Findings) > 0 })
-	if with == 0 {
-		return ""
-	}
-	files := strconv.Itoa(with)
+	files := safe.Some(with, "has", "have")
 	if noun {
-		files = collect.Count(with, "lock file", "lock files")
+		files = safe.Some(with, "lock file has", "lock files have")
 	}
-	verb := "have"
-	if with == 1 {
-		verb = "has"
+	if with == 0 {
+		return files
 	}
-	return fmt.Sprintf("%s %s %s", files, verb, collect.Count(r.Findings(), "finding", "findings"))
+	return files.And(" %s", safe.Count(r.Findings(), "finding", "findings"))
 }
 
 // pendingWord is the word for a changed lock file that was not written.
@@ -328,28 +310,24 @@ func holds(p report.PullRequest, dir string) bool {
 	return slices.ContainsFunc(p.Directories, func(d string) bool { return d == dir || p.Repository+"//"+d == dir })
 }
 
-// acceptedCount counts the findings that a baseline accepts.
-func acceptedCount(r report.Report) int {
-	return collect.Sum(r.Modules, func(m report.Module) int { return len(m.Accepted) })
+// acceptedCount counts the findings that a baseline accepts; empty without one.
+func acceptedCount(r report.Report) safe.Markdown {
+	n := collect.Sum(r.Modules, func(m report.Module) int { return len(m.Accepted) })
+	return safe.Some(n, "accepted", "accepted")
 }
 
 // SeverityCounts counts the findings by severity, and those that a baseline
 // accepts.
-func SeverityCounts(r report.Report) []string {
-	n, accepted := map[problem.Severity]int{}, acceptedCount(r)
+func SeverityCounts(r report.Report) safe.Markdown {
+	n := map[problem.Severity]int{}
 	for _, m := range r.Modules {
 		for _, f := range m.Findings {
 			n[f.Severity]++
 		}
 	}
-	var parts []string
-	for _, s := range []problem.Severity{problem.SeverityError, problem.SeverityWarning, problem.SeverityNote} {
-		if n[s] > 0 {
-			parts = append(parts, collect.Count(n[s], s.String(), s.String()+"s"))
-		}
-	}
-	if accepted > 0 {
-		parts = append(parts, fmt.Sprintf("%d accepted", accepted))
-	}
-	return parts
+	return safe.JoinSome(", ",
+		safe.Some(n[problem.SeverityError], "error", "errors"),
+		safe.Some(n[problem.SeverityWarning], "warning", "warnings"),
+		safe.Some(n[problem.SeverityNote], "note", "notes"),
+		acceptedCount(r))
 }

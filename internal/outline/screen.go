@@ -205,17 +205,12 @@ func (w screenWords) row(r report.OverviewRow) []safe.Markdown {
 	if r.Waits > 0 {
 		pulls = append(pulls, safe.Count(counted(r.Waits), "waits", "wait"))
 	}
-	var behind []safe.Markdown
-	for _, by := range []struct {
-		n  int
-		is safe.Markdown
-	}{{r.Behind.Major, safe.Const("major")}, {r.Behind.Minor, safe.Const("minor")}, {r.Behind.Patch, safe.Const("patch")}} {
-		if by.n > 0 {
-			behind = append(behind, safe.Format("%s %s", safe.Int(by.n), by.is))
-		}
-	}
+	behind := safe.JoinSome(", ",
+		safe.Some(counted(r.Behind.Major), "major", "major"),
+		safe.Some(counted(r.Behind.Minor), "minor", "minor"),
+		safe.Some(counted(r.Behind.Patch), "patch", "patch"))
 	return []safe.Markdown{
-		w.repository(r.Name), safe.Text(string(r.Standing)), safe.Join(", ", pulls...), safe.Join(", ", behind...),
+		w.repository(r.Name), safe.Text(string(r.Standing)), safe.Join(", ", pulls...), behind,
 		safe.Join(", ", collect.Mapped(r.Held, heldItem)...), safe.Text(r.Day),
 	}
 }

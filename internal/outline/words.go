@@ -456,20 +456,13 @@ func outage(c *Topic) safe.Markdown {
 	if more := len(c.reasons.List) - 1; more > 0 {
 		text = text.And(", and %s", safe.Count(more, "more reason", "more reasons"))
 	}
-	var needs []safe.Markdown
-	if n := len(c.providers.List); n > 0 {
-		needs = append(needs, safe.Count(n, "provider", "providers"))
+	needs := safe.JoinSome(" and ",
+		safe.Some(len(c.providers.List), "provider", "providers"),
+		safe.Some(len(c.modules.List), "module package", "module packages"))
+	if len(c.providers.List)+len(c.modules.List) == 1 {
+		return text.And("; %s needs it", needs)
 	}
-	if n := len(c.modules.List); n > 0 {
-		needs = append(needs, safe.Count(n, "module package", "module packages"))
-	}
-	switch len(c.providers.List) + len(c.modules.List) {
-	case 0:
-		return text
-	case 1:
-		return text.And("; %s needs it", enumerated(needs))
-	}
-	return text.And("; %s need it", enumerated(needs))
+	return text.AndMaybe("; %s need it", needs)
 }
 
 // Diagnostic returns a problem's place and message.

@@ -1,7 +1,7 @@
 package render
 
 import (
-	"strings"
+	"cmp"
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/outline"
@@ -18,11 +18,8 @@ func verifiedSections(r report.Report) markup {
 	if len(v.Modules) == 0 {
 		return ""
 	}
-	totals := strings.Join(outline.SeverityCounts(r), ", ")
-	if totals == "" {
-		totals = "none"
-	}
-	return pageSection("findings", "Findings", `<p>`+escaped(totals)+`</p>`+findingsTable(v.Findings)+"\n") + acceptedSection(v.Accepted) +
+	totals := cmp.Or(outline.SeverityCounts(r), safe.Const("none"))
+	return pageSection("findings", "Findings", `<p>`+prose(totals)+`</p>`+findingsTable(v.Findings)+"\n") + acceptedSection(v.Accepted) +
 		onlyIf(len(v.Unchecked) > 0, pageSection("unchecked", "Not checked", causeList(markupOf(v.Unchecked, func(u outline.UncheckedIn) markup {
 			return causeItem(safe.Text(u.What), "", u.Dirs, nil)
 		}))))

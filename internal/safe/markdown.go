@@ -113,6 +113,14 @@ func Count(n int, one, many wording) Markdown {
 	return Const(wording(collect.Count(n, string(one), string(many))))
 }
 
+// Some is Count, and empty for 0.
+func Some(n int, one, many wording) Markdown {
+	if n == 0 {
+		return Markdown{}
+	}
+	return Count(n, one, many)
+}
+
 // FirstOf joins up to most texts by commas, and counts more of them.
 func FirstOf(texts []Markdown, most int, one, many wording) Markdown {
 	text := Join(", ", texts[:min(len(texts), most)]...)

@@ -133,6 +133,8 @@ func TestNothingIsSaidOfNothing(t *testing.T) {
 		{one.AndMaybe(" of %s", one), "a of a"},
 		{safe.JoinSome("; ", none, one, none, one), "a; a"},
 		{safe.JoinSome("; ", none, none), ""},
+		{safe.Some(0, "change", "changes"), ""},
+		{safe.Some(2, "change", "changes"), "2 changes"},
 	} {
 		if got := tt.got.String(); got != tt.want {
 			t.Errorf("it says %q, want %q", got, tt.want)
@@ -161,7 +163,7 @@ func TestFencedCannotBeLeft(t *testing.T) {
 
 // A variable is no constant: the type of constants has no name elsewhere.
 func TestConstantsAreConstants(t *testing.T) {
-	for name, f := range map[string]any{"Const": safe.Const, "Format": safe.Format, "Join": safe.Join, "And": safe.Markdown.And, "Maybe": safe.Maybe, "AndMaybe": safe.Markdown.AndMaybe, "JoinSome": safe.JoinSome} {
+	for name, f := range map[string]any{"Const": safe.Const, "Format": safe.Format, "Join": safe.Join, "And": safe.Markdown.And, "Maybe": safe.Maybe, "AndMaybe": safe.Markdown.AndMaybe, "JoinSome": safe.JoinSome, "Some": safe.Some} {
 		of := reflect.TypeOf(f)
 		for i := range of.NumIn() {
 			if in := of.In(i); in.Kind() == reflect.String && (in.PkgPath() == "" || in.Name() != strings.ToLower(in.Name())) {
