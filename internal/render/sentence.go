@@ -16,10 +16,10 @@ import (
 // not look at them; empty if none.
 func keptUnseen(c report.CarriedOver) safe.Markdown {
 	commit := safe.Code(c.Commit[:min(len(c.Commit), 7)])
-	switch {
-	case c.Roots == 0:
+	switch c.Roots {
+	case 0:
 		return safe.Markdown{}
-	case c.Roots == 1:
+	case 1:
 		return safe.Format("1 root module stays as commit %s of this pull request has it, since this run did not look at it.", commit)
 	}
 	return safe.Format("%s stay as commit %s of this pull request has them, since this run did not look at them.",
@@ -53,14 +53,6 @@ func answerOf(r report.Report) safe.Markdown {
 	return safe.Ours(r.Answer).Line()
 }
 
-// pullSentence says what happened to a pull request.
-func pullSentence(r report.Report, p report.PullRequest) safe.Markdown {
-	return outcome(safe.Const("pull request"), p.Operation, r.DryRun, p.Number, p.URL).And("%s", pullPlace(r, p)).
-		AndMaybe(": %s", safe.Text(p.Title)).
-		AndMaybe(" (%s)", safe.Text(p.Reason)).
-		AndMaybe(". %s", keptUnseen(p.CarriedOver).Stopless())
-}
-
 // pullPlace is the branch of a pull request. It names the repository and the base
 // if the run had several.
 func pullPlace(r report.Report, p report.PullRequest) safe.Markdown {
@@ -74,15 +66,6 @@ func pullPlace(r report.Report, p report.PullRequest) safe.Markdown {
 		text = text.And(" into %s", safe.Code(p.Base))
 	}
 	return text
-}
-
-// dashboardSentence says what happened to the issue.
-func dashboardSentence(r report.Report, d report.Dashboard) safe.Markdown {
-	text := outcome(safe.Const("issue"), d.Operation, r.DryRun, d.Number, d.URL)
-	if r.Fleet != nil {
-		text = text.And(" in %s", safe.Code(d.Repository))
-	}
-	return text.AndMaybe(" (%s)", safe.Text(d.Reason))
 }
 
 // fewAlike is the highest number of pull requests to which nothing happens for the
@@ -131,32 +114,38 @@ func pullLines(r report.Report, most int) []pullLine {
 }
 
 func pullLineOf(r report.Report, p report.PullRequest) pullLine {
-	l := pullLine{said: pullSentence(r, p), url: p.URL}
-	if p.Operation != "none" || p.CarriedOver.Roots > 0 {
-		return l
+	place, reason := pullPlace(r, p), safe.Maybe(" (%s)", safe.Text(p.Reason))
+	l := pullLine{url: p.URL, said: safe.Join("",
+		outcome(safe.Const("pull request"), p.Operation, r.DryRun, p.Number, p.URL), place,
+		safe.Maybe(": %s", safe.Text(p.Title)), reason,
+		safe.Maybe(". %s", keptUnseen(p.CarriedOver).Stopless()))}
+	switch {
+	case p.Operation != "none" || p.CarriedOver.Roots > 0:
+	case p.Number == 0:
+		l.name = place.Trimmed()
+		l.same = standing{safe.Const("opened no pull request for"), safe.Const("groups").And("%s", reason)}
+	default:
+		l.name = safe.Link(safe.Format("pull request %s", safe.Int(p.Number)), p.URL).And("%s", place)
+		l.same = standing{safe.Const("kept"), safe.Const("pull requests").And("%s", reason)}
 	}
-	l.name = pullPlace(r, p).Trimmed()
-	l.same = standing{safe.Const("opened no pull request for"), safe.Const("groups")}
-	if p.Number > 0 {
-		l.name = safe.Link(safe.Format("pull request %s", safe.Int(p.Number)), p.URL).And("%s", pullPlace(r, p))
-		l.same = standing{safe.Const("kept"), safe.Const("pull requests")}
-	}
-	l.same.behind = l.same.behind.AndMaybe(" (%s)", safe.Text(p.Reason))
 	return l
 }
 
 func dashboardLine(r report.Report, d report.Dashboard) pullLine {
-	l := pullLine{said: dashboardSentence(r, d), url: d.URL}
-	if d.Operation != "none" {
-		return l
+	place, reason := safe.Markdown{}, safe.Maybe(" (%s)", safe.Text(d.Reason))
+	if r.Fleet != nil {
+		place = safe.Format(" in %s", safe.Code(d.Repository))
 	}
-	l.name = safe.Code(d.Repository)
-	l.same = standing{safe.Const("opened no issue in"), safe.Const("repositories")}
-	if d.Number > 0 {
-		l.name = safe.Link(l.name, d.URL)
-		l.same = standing{safe.Const("kept"), safe.Const("issues")}
+	l := pullLine{url: d.URL, said: safe.Join("", outcome(safe.Const("issue"), d.Operation, r.DryRun, d.Number, d.URL), place, reason)}
+	switch {
+	case d.Operation != "none":
+	case d.Number == 0:
+		l.name = safe.Code(d.Repository)
+		l.same = standing{safe.Const("opened no issue in"), safe.Const("repositories").And("%s", reason)}
+	default:
+		l.name = safe.Link(safe.Code(d.Repository), d.URL)
+		l.same = standing{safe.Const("kept"), safe.Const("issues").And("%s", reason)}
 	}
-	l.same.behind = l.same.behind.AndMaybe(" (%s)", safe.Text(d.Reason))
 	return l
 }
 
