@@ -1,8 +1,10 @@
 package report
 
 import (
+	"maps"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -37,12 +39,5 @@ func LockedUses(m scan.RootModule) []LockedUse {
 		}
 		uses[f.Locked].Calls = append(uses[f.Locked].Calls, upgrade.ModuleCall{Module: f.Module, Place: f.Place})
 	}
-	all := make([]LockedUse, 0, len(uses))
-	for _, u := range uses {
-		all = append(all, *u)
-	}
-	slices.SortFunc(all, func(a, b LockedUse) int {
-		return modulelock.Key{Address: a.Address, Version: a.Version}.Compare(modulelock.Key{Address: b.Address, Version: b.Version})
-	})
-	return all
+	return collect.Mapped(slices.SortedFunc(maps.Keys(uses), modulelock.Key.Compare), func(k modulelock.Key) LockedUse { return *uses[k] })
 }
