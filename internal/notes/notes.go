@@ -181,24 +181,19 @@ func (n Notes) tags(v provider.Version) []string {
 type reader struct{ hub Hub }
 
 // asking collects the questions to the hub, one for each repository.
-type asking struct {
-	index map[string]int // by OWNER/NAME
-	list  []provider.Tagged
-}
+type asking []provider.Tagged
 
+// add asks for the tags of a repository, and returns its index.
 func (a *asking) add(r provider.Repository, tags ...string) int {
-	if a.index == nil {
-		a.index = map[string]int{}
+	i := slices.IndexFunc(*a, func(t provider.Tagged) bool { return t.Owner == r.Owner && t.Name == r.Name })
+	if i < 0 {
+		i = len(*a)
+		*a = append(*a, provider.Tagged{Owner: r.Owner, Name: r.Name})
 	}
-	i, known := a.index[r.String()]
-	if !known {
-		i = len(a.list)
-		a.index[r.String()] = i
-		a.list = append(a.list, provider.Tagged{Owner: r.Owner, Name: r.Name})
-	}
+	asked := &(*a)[i]
 	for _, tag := range tags {
-		if !slices.Contains(a.list[i].Tags, tag) {
-			a.list[i].Tags = append(a.list[i].Tags, tag)
+		if !slices.Contains(asked.Tags, tag) {
+			asked.Tags = append(asked.Tags, tag)
 		}
 	}
 	return i
@@ -212,10 +207,10 @@ func (r reader) releases(ctx context.Context, all []Notes) {
 			ask.add(n.Repository, n.tags(rel.Version)...)
 		}
 	}
-	if len(ask.list) == 0 {
+	if len(ask) == 0 {
 		return
 	}
-	found, err := r.hub.Releases(ctx, ask.list)
+	found, err := r.hub.Releases(ctx, ask)
 	for i := range all {
 		n := &all[i]
 		if len(n.Releases) == 0 {
@@ -265,10 +260,10 @@ func (r reader) changelogs(ctx context.Context, all []Notes) {
 			ask.add(n.Repository)
 		}
 	}
-	if len(ask.list) == 0 {
+	if len(ask) == 0 {
 		return
 	}
-	found, err := r.hub.Files(ctx, ask.list, "CHANGELOG.md")
+	found, err := r.hub.Files(ctx, ask, "CHANGELOG.md")
 	for i := range all {
 		n := &all[i]
 		if !silent(*n) {
