@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -92,13 +93,10 @@ func (e Env) plugins(tool provider.ToolName) []string {
 
 // existing returns those of the paths that are directories.
 func existing(paths []string) []string {
-	var dirs []string
-	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			dirs = append(dirs, path)
-		}
-	}
-	return dirs
+	return collect.Those(paths, func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && info.IsDir()
+	})
 }
 
 func (e Env) windows() bool { return e.GOOS == "windows" }

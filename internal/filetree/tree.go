@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/relock-dev/relock/internal/collect"
 )
 
 // Tree is a file tree in memory: an fs.FS with ReadDir, Stat, Lstat and ReadLink. Links are
@@ -192,11 +194,7 @@ func (t *Tree) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 func entries(nodes []*node) []fs.DirEntry {
-	out := make([]fs.DirEntry, len(nodes))
-	for i, n := range nodes {
-		out[i] = info{n, n.name}
-	}
-	return out
+	return collect.Mapped(nodes, func(n *node) fs.DirEntry { return info{n, n.name} })
 }
 
 // info is a node as fs.FileInfo and fs.DirEntry, under the name that was asked for.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/filetree"
 )
 
@@ -76,11 +77,9 @@ func (r *Repository) ChangedPaths(ctx context.Context, from, to string) ([]filet
 	onlyIn(before, after)
 	onlyIn(after, before)
 	slices.Sort(differ)
-	paths := make([]filetree.ChangedPath, len(differ))
-	for i, path := range differ {
-		paths[i] = filetree.ChangedPath{Path: path, File: before.plain(path) && after.plain(path)}
-	}
-	return paths, nil
+	return collect.Mapped(differ, func(path string) filetree.ChangedPath {
+		return filetree.ChangedPath{Path: path, File: before.plain(path) && after.plain(path)}
+	}), nil
 }
 
 // changedPaths are the paths of what is no directory and differs, sorted.

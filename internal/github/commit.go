@@ -7,6 +7,8 @@ import (
 	"net/http"
 
 	"github.com/google/go-github/v60/github"
+
+	"github.com/relock-dev/relock/internal/collect"
 )
 
 // Commit is a commit without its files. Its own and its parents' names are SHAs.
@@ -46,11 +48,7 @@ func (r *Repository) History(ctx context.Context, from string) ([]Commit, error)
 	if err != nil {
 		return nil, r.explain(ctx, "listing the commits of "+from, readContents, err)
 	}
-	commits := make([]Commit, len(listed))
-	for i, c := range listed {
-		commits[i] = repositoryCommit(c)
-	}
-	return commits, nil
+	return collect.Mapped(listed, repositoryCommit), nil
 }
 
 // Comparison has the commits and files of a head that its base lacks.
@@ -194,10 +192,7 @@ func (r *Repository) CreateTree(ctx context.Context, base string, files []File) 
 // CreateCommit stores a commit and returns its SHA. The author is the token's owner. GitHub
 // signs the commits of bots and Apps.
 func (r *Repository) CreateCommit(ctx context.Context, c Commit) (string, error) {
-	parents := make([]*github.Commit, len(c.Parents))
-	for i, p := range c.Parents {
-		parents[i] = &github.Commit{SHA: github.String(p)}
-	}
+	parents := collect.Mapped(c.Parents, func(sha string) *github.Commit { return &github.Commit{SHA: &sha} })
 	made, _, err := r.client.rest.Git.CreateCommit(ctx, r.owner, r.name, &github.Commit{
 		Message: github.String(c.Message), Tree: &github.Tree{SHA: github.String(c.Tree)}, Parents: parents,
 	}, nil)

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/collect"
 )
 
 // permission is what a token must be granted, as a line of the permissions
@@ -132,10 +134,7 @@ func (r *Repository) grant(said *refusal, needs permission) string {
 	} else if len(said.accepts) > 0 {
 		lines = said.accepts[0]
 	}
-	var quoted []string
-	for _, line := range lines {
-		quoted = append(quoted, fmt.Sprintf("%q", line))
-	}
+	quoted := collect.Mapped(lines, func(line permission) string { return fmt.Sprintf("%q", line) })
 	what := strings.Join(quoted, " and ")
 	if r.client.tokens.isApp() {
 		return "grant the GitHub App " + what + ", and accept that in its installation"

@@ -228,13 +228,10 @@ func (l *listing) linked(t *filetree.Tree, keep func(string) bool) map[string]in
 
 // missing returns the ids, sorted, whose contents are not here.
 func (l *listing) missing(ids map[string]int64) []string {
-	var missing []string
-	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		if _, ok := l.blobs[id]; !ok {
-			missing = append(missing, id)
-		}
-	}
-	return missing
+	return collect.Those(slices.Sorted(maps.Keys(ids)), func(id string) bool {
+		_, here := l.blobs[id]
+		return !here
+	})
 }
 
 // download reads contents from the archive of a commit, again if it breaks off.

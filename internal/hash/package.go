@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/mod/sumdb/dirhash"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/zipfile"
@@ -149,10 +150,7 @@ func (s *Hashed) addContent(archive io.ReaderAt) error {
 	if err := zipfile.Apart(z.File); err != nil {
 		return err
 	}
-	headers := make([]*zip.FileHeader, len(z.File))
-	for i, f := range z.File {
-		headers[i] = &f.FileHeader
-	}
+	headers := collect.Mapped(z.File, func(f *zip.File) *zip.FileHeader { return &f.FileHeader })
 	return s.addHashes(headers, func(names []string, entries map[string]int) (provider.Hash, error) {
 		// The announced sizes limit the reads: archive/zip fails on a longer
 		// entry.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/inflate"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -60,10 +61,9 @@ func onePass(r io.Reader) (Hashed, error) {
 	case err != nil:
 		return hashed, err
 	}
-	headers := make([]*zip.FileHeader, len(p.members))
-	for i, m := range p.members {
-		headers[i] = &zip.FileHeader{Name: m.name, CreatorVersion: m.creator, ExternalAttrs: m.external}
-	}
+	headers := collect.Mapped(p.members, func(m member) *zip.FileHeader {
+		return &zip.FileHeader{Name: m.name, CreatorVersion: m.creator, ExternalAttrs: m.external}
+	})
 	if err := hashed.addHashes(headers, p.h1); err != nil {
 		return hashed, fmt.Errorf("%w: %w", ErrUnpack, err)
 	}
@@ -326,11 +326,7 @@ func (p *pass) readEntry(m *member) error {
 
 // h1 is dirhash.Hash1 where the digests of the contents are known already.
 func (p *pass) h1(names []string, members map[string]int) (provider.Hash, error) {
-	files := make([]File, len(names))
-	for i, name := range names {
-		files[i] = File{name, p.members[members[name]].digest}
-	}
-	return H1(files), nil
+	return H1(collect.Mapped(names, func(name string) File { return File{name, p.members[members[name]].digest} })), nil
 }
 
 func newH1(digest []byte) provider.Hash {

@@ -13,6 +13,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -241,10 +242,7 @@ func notInRegistry(sources []source, addr provider.Addr) error {
 			},
 		}
 	}
-	names := make([]string, len(sources))
-	for i, s := range sources {
-		names[i] = s.name(addr)
-	}
+	names := collect.Mapped(sources, func(s source) string { return s.name(addr) })
 	return &problem.Error{
 		Problem: problem.Problem{
 			Code: problem.CodeUnknownProvider, Subject: problem.Subject{Addr: addr},

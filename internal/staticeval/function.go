@@ -12,6 +12,8 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
+
+	"github.com/relock-dev/relock/internal/collect"
 )
 
 // Function is a function that expressions can call.
@@ -168,11 +170,7 @@ func without(v cty.Value, mark Mark) cty.Value {
 var coalesceFunc = function.New(&function.Spec{
 	VarParam: &function.Parameter{Name: "vals", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowDynamicType: true, AllowNull: true},
 	Type: func(args []cty.Value) (cty.Type, error) {
-		types := make([]cty.Type, len(args))
-		for i, arg := range args {
-			types[i] = arg.Type()
-		}
-		typ, _ := convert.UnifyUnsafe(types)
+		typ, _ := convert.UnifyUnsafe(collect.Mapped(args, cty.Value.Type))
 		if typ == cty.NilType {
 			return cty.NilType, errors.New("all arguments must have the same type")
 		}

@@ -7,6 +7,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/relock-dev/relock/internal/collect"
 )
 
 // rewrite returns a copy of an expression whose loops are charged before they
@@ -108,11 +110,7 @@ func (e *evaluation) rewriteCollection(expr hclsyntax.Expression) hclsyntax.Expr
 }
 
 func (e *evaluation) rewriteAll(exprs []hclsyntax.Expression) []hclsyntax.Expression {
-	all := make([]hclsyntax.Expression, len(exprs))
-	for i, expr := range exprs {
-		all[i] = e.rewrite(expr)
-	}
-	return all
+	return collect.Mapped(exprs, e.rewrite)
 }
 
 func valued(v cty.Value, rng hcl.Range) hclsyntax.Expression {

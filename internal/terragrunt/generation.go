@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/staticeval"
@@ -70,10 +71,7 @@ type pendingStack struct {
 // generate reads the live stacks, and those that they generate, level by level. Each level
 // sees the directories of the earlier ones.
 func (g *generation) generate(ctx context.Context) {
-	var pending []pendingStack
-	for _, live := range g.live {
-		pending = append(pending, pendingStack{dir: live.dir, live: live})
-	}
+	pending := collect.Mapped(g.live, func(l *liveStack) pendingStack { return pendingStack{dir: l.dir, live: l} })
 	for depth := 1; len(pending) > 0; depth++ {
 		if depth > maxStackDepth {
 			for _, p := range pending {

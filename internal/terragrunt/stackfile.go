@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/staticeval"
 	"github.com/relock-dev/relock/internal/units"
@@ -359,11 +360,7 @@ func readAgain(v cty.Value) cty.Value {
 	}
 	switch {
 	case typ.IsListType(), typ.IsSetType(), typ.IsTupleType():
-		var all []cty.Value
-		for _, element := range plain.AsValueSlice() {
-			all = append(all, readAgain(element))
-		}
-		return cty.TupleVal(all).WithMarks(marks)
+		return cty.TupleVal(collect.Mapped(plain.AsValueSlice(), readAgain)).WithMarks(marks)
 	case typ.IsMapType(), typ.IsObjectType():
 		fields := plain.AsValueMap()
 		for name, field := range fields {

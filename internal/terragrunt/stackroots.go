@@ -465,10 +465,7 @@ func (l stackLocks) covered() []problem.Problem {
 	if len(l.overwritten) == 0 {
 		return nil
 	}
-	var dirs []string
-	for _, u := range l.overwritten {
-		dirs = append(dirs, u.block.dir)
-	}
+	dirs := collect.Mapped(l.overwritten, func(u *stackUnit) string { return u.block.dir })
 	what := collect.Count(len(dirs), "lock file is", "lock files are") + " overwritten each time that Terragrunt generates their stack, by those beside the sources of the units: " + unitList(dirs)
 	if len(dirs) == 1 {
 		what = "a lock file is overwritten each time that Terragrunt generates its stack, by the one beside the source of the unit: " + dirs[0]

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/staticeval"
@@ -345,13 +346,7 @@ func (s *allStacks) names(l *liveStack) scan.SetNames {
 
 // waysOf are the ways to read the stack of a directory.
 func (s *allStacks) waysOf(dir string) []*liveStack {
-	var ways []*liveStack
-	for _, l := range s.live {
-		if l.dir == dir {
-			ways = append(ways, l)
-		}
-	}
-	return ways
+	return collect.Those(s.live, func(l *liveStack) bool { return l.dir == dir })
 }
 
 // read reads the unit with each set of its stack. If no set reaches the stack, the unit is

@@ -11,6 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/hclfile"
 	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/problem"
@@ -117,11 +118,7 @@ func primaryOnly(block string, tool provider.Tool) bool {
 }
 
 func attributes(names ...string) []hcl.AttributeSchema {
-	var schema []hcl.AttributeSchema
-	for _, name := range names {
-		schema = append(schema, hcl.AttributeSchema{Name: name})
-	}
-	return schema
+	return collect.Mapped(names, func(name string) hcl.AttributeSchema { return hcl.AttributeSchema{Name: name} })
 }
 
 // decoder reads one configuration file by the rules of a tool.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -172,11 +173,7 @@ func (m *merger) testsBelow() []string {
 	if err != nil {
 		m.Unreadable("directory", root.Place(TestDir), err)
 	}
-	var names []string
-	for _, name := range testNames(entries, m.c.Tool) {
-		names = append(names, path.Join(TestDir, name))
-	}
-	return names
+	return collect.Mapped(testNames(entries, m.c.Tool), func(name string) string { return path.Join(TestDir, name) })
 }
 
 func testNames(entries []fs.DirEntry, tool provider.Tool) []string {

@@ -3,6 +3,8 @@ package transport
 import (
 	"net/netip"
 	"slices"
+
+	"github.com/relock-dev/relock/internal/collect"
 )
 
 // Namer is the party that named a host. The allowed addresses depend on it.
@@ -87,11 +89,7 @@ var networks = []struct {
 }
 
 func prefixes(texts ...string) []netip.Prefix {
-	parsed := make([]netip.Prefix, len(texts))
-	for i, text := range texts {
-		parsed[i] = netip.MustParsePrefix(text)
-	}
-	return parsed
+	return collect.Mapped(texts, netip.MustParsePrefix)
 }
 
 // embeddings are IPv6 networks whose addresses contain an IPv4 address, with the

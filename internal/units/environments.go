@@ -6,6 +6,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/staticeval"
 )
@@ -59,11 +60,7 @@ func Reaching(sets []EnvironmentSet, dir string) []EnvironmentSet {
 
 // NamesOf returns the names of several sets in the form that a scan.Root has them.
 func NamesOf(sets []EnvironmentSet) scan.SetNames {
-	var names []string
-	for _, s := range sets {
-		names = append(names, s.Name)
-	}
-	return scan.NamesOfSets(names...)
+	return scan.NamesOfSets(collect.Mapped(sets, func(s EnvironmentSet) string { return s.Name })...)
 }
 
 // EachWay calls read with the first set. Then it calls it with the first set that differs

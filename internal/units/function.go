@@ -11,6 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/staticeval"
@@ -71,10 +72,7 @@ func notKnown() []staticeval.Function {
 // pkg/config/config_helpers.go]. Nothing that init sees depends on them.
 func constants() []staticeval.Function {
 	list := func(commands ...string) function.Function {
-		values := make([]cty.Value, len(commands))
-		for i, c := range commands {
-			values[i] = cty.StringVal(c)
-		}
+		values := collect.Mapped(commands, cty.StringVal)
 		return textsFunction(func([]string) (cty.Value, error) { return cty.ListVal(values), nil })
 	}
 	all := []staticeval.Function{
@@ -95,11 +93,7 @@ func textsFunction(do func(args []string) (cty.Value, error)) function.Function 
 		VarParam: &function.Parameter{Name: "args", Type: cty.String},
 		Type:     function.StaticReturnType(cty.DynamicPseudoType),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			plain := make([]string, len(args))
-			for i, arg := range args {
-				plain[i] = arg.AsString()
-			}
-			return do(plain)
+			return do(collect.Mapped(args, cty.Value.AsString))
 		},
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing/transport"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
 )
 
@@ -108,10 +109,7 @@ func unnamed(message, hint string) error {
 
 // remoteList names remotes and their repositories in one line.
 func remoteList(remotes []remote) string {
-	var all []string
-	for _, r := range remotes {
-		all = append(all, fmt.Sprintf("%s (%s)", r.repository, r.name))
-	}
+	all := collect.Mapped(remotes, func(r remote) string { return fmt.Sprintf("%s (%s)", r.repository, r.name) })
 	return strings.Join(all, ", ")
 }
 

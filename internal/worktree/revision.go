@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/filetree"
 )
 
@@ -26,11 +27,7 @@ type Revision struct {
 // Parents are the ids of the commits on which the revision was made. A shallow clone need
 // not hold those commits.
 func (r Revision) Parents() []string {
-	ids := make([]string, len(r.commit.ParentHashes))
-	for i, hash := range r.commit.ParentHashes {
-		ids[i] = hash.String()
-	}
-	return ids
+	return collect.Mapped(r.commit.ParentHashes, plumbing.Hash.String)
 }
 
 // ErrNoDirectory says that a clone holds no list of files for a directory of a revision.
