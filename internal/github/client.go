@@ -27,6 +27,8 @@ import (
 
 	"github.com/google/go-github/v60/github"
 	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/relock-dev/relock/internal/transport"
 )
 
 // PublicAPI is where github.com serves its REST API.
@@ -153,7 +155,7 @@ func newClient(as connection, token func(*http.Request) (string, error)) *Client
 	rest.BaseURL = as.server.api.JoinPath("/")
 	rest.UserAgent = "relock"
 	return &Client{
-		rest: rest, graph: &graph{rest: rest, url: as.server.graphql}, host: hostname(as.server.api),
+		rest: rest, graph: &graph{rest: rest, url: as.server.graphql}, host: transport.Hostname(as.server.api),
 		anonymous: as.options.Access.Anonymous(), shares: shares{as.rates, as.options.Clock, as.options.Log}, as: as,
 	}
 }
@@ -191,16 +193,6 @@ func serverOf(o Options) (server, error) {
 		return server{}, fmt.Errorf("the address of GitHub's GraphQL API: %w", err)
 	}
 	return server{api, graphql}, nil
-}
-
-// hostname returns the host as errors carry it; empty if svchost could not
-// display it.
-func hostname(u *url.URL) svchost.Hostname {
-	h, err := svchost.ForComparison(svchost.ForDisplay(u.Host))
-	if err != nil {
-		return ""
-	}
-	return h
 }
 
 // careful is the operator's HTTP client with the token, the bounds and the

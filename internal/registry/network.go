@@ -46,13 +46,7 @@ type mirrorArchives struct {
 
 // host is the host of the mirror's URL in the form of credentials: with the port, and in
 // ASCII.
-func (n network) host(provider.Addr) svchost.Hostname {
-	host, err := svchost.ForComparison(svchost.ForDisplay(n.base.Host))
-	if err != nil {
-		return ""
-	}
-	return host
-}
+func (n network) host(provider.Addr) svchost.Hostname { return transport.Hostname(n.base) }
 
 func (n network) name(provider.Addr) string { return "network mirror " + transport.Redact(n.base) }
 

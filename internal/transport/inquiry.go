@@ -132,10 +132,8 @@ func (h *hosts) unstick(ctx context.Context, key, hostport string) (*gate, error
 		case wait == nil:
 			return nil, &outage{hostport, "has not answered this a moment ago"}
 		}
-		select {
-		case <-wait:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if err := await(ctx, wait); err != nil {
+			return nil, err
 		}
 	}
 }
