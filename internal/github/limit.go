@@ -2,7 +2,6 @@ package github
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -412,21 +411,11 @@ func refusedByLimit(req *http.Request, resp *http.Response, usedUp bool) bool {
 
 // peek returns the beginning of the body and leaves the body whole.
 func peek(resp *http.Response) string {
-	start, err := io.ReadAll(io.LimitReader(resp.Body, largestRefusal))
-	rest := io.Reader(resp.Body)
-	if err != nil {
-		rest = failingBody{err}
-	}
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(start), rest), resp.Body}
+	body := bufio.NewReaderSize(resp.Body, largestRefusal)
+	start, _ := body.Peek(largestRefusal) // an error comes again when the body is read
+	resp.Body = readFrom{body, resp.Body}
 	return string(start)
 }
-
-type failingBody struct{ err error }
-
-func (f failingBody) Read([]byte) (int, error) { return 0, f.err }
 
 // limitOf names the limit that a request counts against.
 func limitOf(req *http.Request) string {
