@@ -128,20 +128,8 @@ type tokens struct {
 
 func (t *tokens) isApp() bool { return t.client != nil }
 
-// forRequest returns the token for a request, and notes it for the sender.
-func (t *tokens) forRequest(req *http.Request) (string, error) {
-	if !t.isApp() {
-		return t.given, nil
-	}
-	current, err := t.valid(req.Context())
-	if err != nil {
-		return "", err
-	}
-	if sent, ok := req.Context().Value(sentKey{}).(*sentWith); ok {
-		sent.token = current
-	}
-	return current.text, nil
-}
+// forRequest returns the token for a request.
+func (t *tokens) forRequest(req *http.Request) (string, error) { return t.token(req.Context()) }
 
 // ofApp returns the tokens of the App. It makes no request.
 func ofApp(a App, as connection) (*tokens, error) {
@@ -202,7 +190,8 @@ type noToken struct{ why *problem.Error }
 
 func (n *noToken) Error() string { return n.why.Error() }
 
-// token returns a token that is valid for some minutes.
+// token returns a token that is valid for some minutes, and notes it for the sender of a
+// request whose context this is.
 func (t *tokens) token(ctx context.Context) (string, error) {
 	if !t.isApp() {
 		return t.given, nil
@@ -210,6 +199,9 @@ func (t *tokens) token(ctx context.Context) (string, error) {
 	current, err := t.valid(ctx)
 	if err != nil {
 		return "", err
+	}
+	if sent, ok := ctx.Value(sentKey{}).(*sentWith); ok {
+		sent.token = current
 	}
 	return current.text, nil
 }
