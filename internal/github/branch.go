@@ -91,10 +91,7 @@ func (r *Repository) FastForward(ctx context.Context, branch, sha string) error 
 		Ref:    github.String(branchRefs + branch),
 		Object: &github.GitObject{SHA: github.String(sha)},
 	}, false)
-	if err != nil {
-		return r.explain(ctx, "moving branch "+branch, writeContents, err)
-	}
-	return nil
+	return r.explain(ctx, "moving branch "+branch, writeContents, err)
 }
 
 // ReplaceBranch moves a branch from one commit to another, related or not. It

@@ -96,10 +96,8 @@ func (r *Repository) PostComment(ctx context.Context, under Discussion, body saf
 
 // EditComment replaces the whole text of the comment with the ID.
 func (r *Repository) EditComment(ctx context.Context, under Discussion, id int64, body safe.Markdown) error {
-	if _, _, err := r.client.rest.Issues.EditComment(ctx, r.owner, r.name, id, &github.IssueComment{Body: github.String(body.String())}); err != nil {
-		return r.explain(ctx, "editing a comment", under.writes(), err)
-	}
-	return nil
+	_, _, err := r.client.rest.Issues.EditComment(ctx, r.owner, r.name, id, &github.IssueComment{Body: github.String(body.String())})
+	return r.explain(ctx, "editing a comment", under.writes(), err)
 }
 
 // Reaction is an emoji below a comment.
@@ -193,10 +191,8 @@ func (r *Repository) EditIssue(ctx context.Context, number int, body safe.Markdo
 	if closing {
 		request.State, request.StateReason = github.String("closed"), github.String("not_planned")
 	}
-	if _, _, err := r.client.rest.Issues.Edit(ctx, r.owner, r.name, number, request); err != nil {
-		return r.explain(ctx, "editing an issue", writeIssues, err)
-	}
-	return nil
+	_, _, err := r.client.rest.Issues.Edit(ctx, r.owner, r.name, number, request)
+	return r.explain(ctx, "editing an issue", writeIssues, err)
 }
 
 // ReadIssue returns an issue as it is now, without who has edited it.

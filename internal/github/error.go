@@ -100,19 +100,14 @@ func (f *finding) Error() string { return f.message }
 
 func (f *finding) Is(target error) bool { return f.kind != nil && target == f.kind }
 
-// explain turns an error of go-github into what a person can act on. doing says
-// what was attempted, needs what the token must be granted for it.
+// explain turns an error of go-github into what a person can act on; nil stays nil. doing
+// says what was attempted, needs what the token must be granted for it.
 func (r *Repository) explain(ctx context.Context, doing string, needs permission, err error) error {
-	hint := func(said *refusal) string { return r.hint(said, needs) }
-	return explanation(ctx, r.client, doing+" in "+r.String(), hint, err)
-}
-
-// explained is explain for an error that may be none.
-func (r *Repository) explained(ctx context.Context, doing string, needs permission, err error) error {
 	if err == nil {
 		return nil
 	}
-	return r.explain(ctx, doing, needs, err)
+	hint := func(said *refusal) string { return r.hint(said, needs) }
+	return explanation(ctx, r.client, doing+" in "+r.String(), hint, err)
 }
 
 // explanation is Repository.explain for what is about no repository. hint says what to do

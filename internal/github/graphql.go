@@ -72,9 +72,6 @@ func (r *Repository) mutate(ctx context.Context, doing string, needs permission,
 	if err == nil && len(errs) > 0 {
 		err = refusalOfGraphQL(errs[0])
 	}
-	if err == nil {
-		return nil
-	}
 	return r.explain(ctx, doing, needs, err)
 }
 

@@ -48,7 +48,7 @@ func (r *Repository) KnownLabels(ctx context.Context, labels []string) ([]string
 	known = nil
 	for _, label := range labels {
 		_, _, err := r.client.rest.Issues.GetLabel(ctx, r.owner, r.name, url.PathEscape(label))
-		if err = r.explained(ctx, "looking for the label "+label, readPulls, err); err == nil {
+		if err = r.explain(ctx, "looking for the label "+label, readPulls, err); err == nil {
 			known = append(known, label)
 		} else if !errors.Is(err, ErrNotFound) {
 			return nil, err
@@ -83,10 +83,8 @@ func (r *Repository) knownLabels(ctx context.Context, labels []string) ([]string
 // exist, or returns an ErrForbidden if the token may set labels alone, as
 // "pull-requests: write" lets it.
 func (r *Repository) Label(ctx context.Context, number int, labels []string) error {
-	if _, _, err := r.client.rest.Issues.AddLabelsToIssue(ctx, r.owner, r.name, number, labels); err != nil {
-		return r.explain(ctx, "labelling the pull request", writePulls, err)
-	}
-	return nil
+	_, _, err := r.client.rest.Issues.AddLabelsToIssue(ctx, r.owner, r.name, number, labels)
+	return r.explain(ctx, "labelling the pull request", writePulls, err)
 }
 
 // RequestReviewers asks people, by login, and teams, by slug, to review a pull
@@ -144,10 +142,8 @@ func (r *Repository) SetMilestone(ctx context.Context, number int, title string)
 	if err != nil {
 		return err
 	}
-	if _, _, err := r.client.rest.Issues.Edit(ctx, r.owner, r.name, number, &github.IssueRequest{Milestone: &milestone}); err != nil {
-		return r.explain(ctx, "setting the milestone of the pull request", writePulls, err)
-	}
-	return nil
+	_, _, err = r.client.rest.Issues.Edit(ctx, r.owner, r.name, number, &github.IssueRequest{Milestone: &milestone})
+	return r.explain(ctx, "setting the milestone of the pull request", writePulls, err)
 }
 
 // milestone returns the number of an open milestone.
