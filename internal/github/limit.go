@@ -48,6 +48,8 @@ const (
 	// not many: no minute sees more than 80, from which on GitHub refuses them.
 	betweenWrites = time.Second
 	fewWrites     = 20
+	// clockError is how much GitHub's clock may differ from ours.
+	clockError = time.Second
 	// pointsOfWrite is what a request that writes takes of PointsAMinute, where others take 1.
 	pointsOfWrite = 5
 )
@@ -130,24 +132,27 @@ type limits struct {
 // rates is what is known of the limits of one token, or of one installation: its
 // tokens share them.
 type rates struct {
-	mu    sync.Mutex
-	until map[string]time.Time // by the name of the limit ("core", "graphql")
+	mu      sync.Mutex
+	allowed map[string]allowance // by the name of the limit ("core", "graphql"), as the last answer said
 	// held is until when a secondary limit lasts, for all requests. The newest one was met
 	// at heldSince, and secondary counts them.
 	held, heldSince time.Time
 	secondary       int
 	announced       time.Time // until when a wait lasts that was announced
 	spent           []points  // of the last minute, and those that wait for their moment
-	// renewed is when the limits are, by their names.
-	renewed map[string]time.Time
-	paid    time.Time      // until when the writes so far take, one after the other
-	givenUp time.Time      // until when a limit lasts that nobody waited for
-	left    map[string]int // requests, by the name of the limit, as the last answer said
-	hour    int            // requests that GitHub allows in one; 0: not known
-	share   Ration
-	sent    int // requests, in the hour from since on
-	since   time.Time
-	made    []time.Time // contents of the last hour, the oldest first
+	paid            time.Time // until when the writes so far take, one after the other
+	givenUp         time.Time // until when a limit lasts that nobody waited for
+	hour            int       // requests that GitHub allows in one; 0: not known
+	share           Ration
+	sent            int // requests, in the hour from since on
+	since           time.Time
+	made            []time.Time // contents of the last hour, the oldest first
+}
+
+// allowance is how many requests a limit leaves until it is renewed.
+type allowance struct {
+	left    int
+	renewed time.Time
 }
 
 func (l *limits) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -269,9 +274,9 @@ var errEmpty = errors.New("the answer is empty")
 func (l *limits) await(req *http.Request) error {
 	for {
 		l.mu.Lock()
-		until := l.until[limitOf(req)]
-		if l.held.After(until) {
-			until = l.held
+		until := l.held
+		if at := l.allowed[limitOf(req)]; at.left == 0 && at.renewed.After(until) {
+			until = at.renewed
 		}
 		l.mu.Unlock()
 		pause := until.Sub(l.clock.Now())
@@ -333,26 +338,19 @@ func (l *limits) sleep(req *http.Request, until time.Time) error {
 // else a minute and more [docs.github.com, "Best practices for using the REST
 // API", "Handle rate limit errors appropriately"].
 func (l *limits) met(req *http.Request, resp *http.Response, tries int) (time.Duration, limitMet) {
-	reset, usedUp := l.reset(resp.Header)
-	if resp.Header.Get("X-RateLimit-Remaining") != "" { // which archives have not
-		l.mu.Lock()
-		if l.until == nil {
-			l.until = make(map[string]time.Time)
-		}
-		l.until[limitOf(req)] = reset
-		left, err := strconv.Atoi(resp.Header.Get("X-RateLimit-Remaining"))
-		seconds, err2 := strconv.ParseInt(resp.Header.Get("X-RateLimit-Reset"), 10, 64)
-		if err == nil && err2 == nil {
-			if l.left == nil {
-				l.left, l.renewed = make(map[string]int), make(map[string]time.Time)
-			}
-			l.answered(req, left, time.Unix(seconds+1, 0)) // the clocks may differ
-		}
-		if hour, err := strconv.Atoi(resp.Header.Get("X-RateLimit-Limit")); err == nil && (l.hour == 0 || hour < l.hour) {
-			l.hour = hour
-		}
-		l.mu.Unlock()
+	left, errLeft := strconv.Atoi(resp.Header.Get("X-RateLimit-Remaining")) // which archives have not
+	seconds, errReset := strconv.ParseInt(resp.Header.Get("X-RateLimit-Reset"), 10, 64)
+	renewed := time.Unix(seconds, 0)
+	known := errLeft == nil && errReset == nil
+	usedUp := known && left == 0
+	l.mu.Lock()
+	if known {
+		l.answered(req, left, renewed)
 	}
+	if hour, err := strconv.Atoi(resp.Header.Get("X-RateLimit-Limit")); err == nil && (l.hour == 0 || hour < l.hour) {
+		l.hour = hour
+	}
+	l.mu.Unlock()
 
 	if !refusedByLimit(req, resp, usedUp) {
 		return 0, noLimit
@@ -365,8 +363,7 @@ func (l *limits) met(req *http.Request, resp *http.Response, tries int) (time.Du
 	case announced:
 		return time.Duration(after) * time.Second, secondaryLimit
 	case usedUp:
-		// The clocks may differ by a second.
-		return max(reset.Sub(l.clock.Now()), 0) + time.Second, hourlyLimit
+		return max(renewed.Sub(l.clock.Now()), 0) + clockError, hourlyLimit
 	}
 	return unannouncedPause << (tries - 1), secondaryLimit
 }
@@ -381,18 +378,6 @@ const (
 	hourlyLimit
 	secondaryLimit
 )
-
-// reset returns when a limit that is used up is renewed.
-func (l *limits) reset(h http.Header) (time.Time, bool) {
-	if h.Get("X-RateLimit-Remaining") != "0" {
-		return time.Time{}, false
-	}
-	seconds, err := strconv.ParseInt(h.Get("X-RateLimit-Reset"), 10, 64)
-	if err != nil {
-		return time.Time{}, false
-	}
-	return time.Unix(seconds, 0), true
-}
 
 // refusedByLimit reports whether an answer is about a limit. A 403 may have other reasons.
 // REST answers 403 or 429; GraphQL answers 200 with an error of type RATE_LIMITED.

@@ -93,8 +93,9 @@ func (s shares) Ready(requests, contents int, ahead ...*Tally) Wait {
 		}
 	}
 	for _, limit := range []string{"core", "graphql"} {
-		if left, known := r.left[limit]; known && left+answered[limit] < requests && r.renewed[limit].After(now) {
-			return Wait{fmt.Sprintf("only %s left", collect.Count(left, "request of GitHub's hour is", "requests of GitHub's hour are")), r.renewed[limit]}
+		at := r.allowed[limit]
+		if until := at.renewed.Add(clockError); at.left+answered[limit] < requests && until.After(now) {
+			return Wait{fmt.Sprintf("only %s left", collect.Count(at.left, "request of GitHub's hour is", "requests of GitHub's hour are")), until}
 		}
 	}
 	if of := r.share.Requests; of > 0 && now.Sub(r.since) < time.Hour && r.sent-sent+min(requests, of/10+1) > of {
@@ -270,10 +271,13 @@ func (r *rates) hold(sent, now time.Time, pause time.Duration) time.Duration {
 // in another order than GitHub has counted in.
 func (r *rates) answered(req *http.Request, left int, renewed time.Time) {
 	limit := limitOf(req)
-	if before, known := r.left[limit]; known && r.renewed[limit].Equal(renewed) {
-		left = min(left, before)
+	if before := r.allowed[limit]; before.renewed.Equal(renewed) {
+		left = min(left, before.left)
 	}
-	r.left[limit], r.renewed[limit] = left, renewed
+	if r.allowed == nil {
+		r.allowed = map[string]allowance{}
+	}
+	r.allowed[limit] = allowance{left, renewed}
 	t := r.tallyOf(req)
 	if t.answered == nil {
 		t.answered = map[string]int{}
