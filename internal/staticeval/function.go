@@ -95,6 +95,13 @@ func Text(do func(text string) (cty.Value, error)) function.Function {
 	return functionOf(cty.DynamicPseudoType, func(args []cty.Value) (cty.Value, error) { return do(args[0].AsString()) }, cty.String)
 }
 
+// Pair makes a function of two texts.
+func Pair(do func(first, second string) (cty.Value, error)) function.Function {
+	return functionOf(cty.DynamicPseudoType, func(args []cty.Value) (cty.Value, error) {
+		return do(args[0].AsString(), args[1].AsString())
+	}, cty.String, cty.String)
+}
+
 // unsupported is used for a function that is not in the table.
 func unsupported(name string) Function {
 	args := anything("args")

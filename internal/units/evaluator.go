@@ -431,6 +431,19 @@ func (e *Evaluator) merged() (cty.Value, *staticeval.Unknown) {
 	return cty.ObjectVal(object), nil
 }
 
+// partOfStack is why units and stacks of a stack file are not known in other files.
+var partOfStack = &staticeval.Unknown{Reason: "it depends on what a stack file says of a unit or a stack"}
+
+// asRead is the value of read_terragrunt_config for a file, which may be a stack file [case
+// stack-unit-reads-stack].
+func (e *Evaluator) asRead() (cty.Value, *staticeval.Unknown) {
+	if path.Base(e.File.Name) != StackName {
+		return e.merged()
+	}
+	unit, _ := NotStatic(partOfStack)
+	return cty.ObjectVal(map[string]cty.Value{"local": e.object(e.File.locals), "unit": unit, "stack": unit}), nil
+}
+
 // over merges two objects. The second one wins, and it is the result if one of them is no
 // object.
 func over(from, own cty.Value) cty.Value {

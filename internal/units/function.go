@@ -46,24 +46,18 @@ var dynamic = []struct{ name, on string }{
 // sameFunctions are the functions that do not depend on the file. They are sorted: the
 // first of a name counts.
 var sameFunctions = slices.Concat(notKnown(), constants(), []staticeval.Function{
-	{Name: "basename", Meaning: "the last part of a path", Source: fileRules, Call: staticeval.Text(func(text string) (cty.Value, error) {
-		return cty.StringVal(path.Base(text)), nil
-	})},
-	{Name: "dirname", Meaning: "a path without its last part", Source: fileRules, Call: staticeval.Text(func(text string) (cty.Value, error) {
-		return cty.StringVal(path.Dir(text)), nil
-	})},
-	{Name: "mark_as_read", Meaning: "a path as it is", Source: helpers, Call: staticeval.Text(func(text string) (cty.Value, error) {
-		return cty.StringVal(text), nil
-	})},
-	{Name: "timecmp", Meaning: "which of two times is earlier", Source: helpers, Call: timeFunc},
-	{Name: "constraint_check", Meaning: "whether a version meets constraints", Source: helpers, Call: constraintFunc},
+	textFunction("basename", "the last part of a path", fileRules, func(text string) (cty.Value, error) { return cty.StringVal(path.Base(text)), nil }),
+	textFunction("dirname", "a path without its last part", fileRules, func(text string) (cty.Value, error) { return cty.StringVal(path.Dir(text)), nil }),
+	textFunction("mark_as_read", "a path as it is", helpers, func(text string) (cty.Value, error) { return cty.StringVal(text), nil }),
+	{Name: "timecmp", Meaning: "which of two times is earlier", Source: helpers, Call: staticeval.Pair(compareTimes)},
+	{Name: "constraint_check", Meaning: "whether a version meets constraints", Source: helpers, Call: staticeval.Pair(meetsConstraints)},
 }, staticeval.Wide, staticeval.Tools)
 
 func notKnown() []staticeval.Function {
 	var all []staticeval.Function
 	for _, d := range dynamic {
 		why := &staticeval.Unknown{Reason: d.name + " depends on " + d.on}
-		all = append(all, staticeval.Function{Name: d.name, Meaning: "nothing that is known here", Source: helpers, Call: textsFunction(func([]string) (cty.Value, error) { return cty.NilVal, why })})
+		all = append(all, helper(d.name, "nothing that is known here", func([]string) (cty.Value, error) { return cty.NilVal, why }))
 	}
 	return all
 }
@@ -87,6 +81,11 @@ func constants() []staticeval.Function {
 	return all
 }
 
+// textFunction is a function of one text.
+func textFunction(name, meaning, source string, do func(text string) (cty.Value, error)) staticeval.Function {
+	return staticeval.Function{Name: name, Meaning: meaning, Source: source, Call: staticeval.Text(do)}
+}
+
 // textsFunction makes a function of any number of texts.
 func textsFunction(do func(args []string) (cty.Value, error)) function.Function {
 	return function.New(&function.Spec{
@@ -98,9 +97,9 @@ func textsFunction(do func(args []string) (cty.Value, error)) function.Function 
 	})
 }
 
-// textFunction is a function of texts.
-func textFunction(name, meaning, source string, do func(args []string) (cty.Value, error)) staticeval.Function {
-	return staticeval.Function{Name: name, Meaning: meaning, Source: source, Call: textsFunction(do)}
+// helper is a function of texts that Terragrunt itself has.
+func helper(name, meaning string, do func(args []string) (cty.Value, error)) staticeval.Function {
+	return staticeval.Function{Name: name, Meaning: meaning, Source: helpers, Call: textsFunction(do)}
 }
 
 // functionTable makes the functions that a file can call.
@@ -112,25 +111,25 @@ type functionTable struct {
 // functions are all functions that the file can call.
 func (t functionTable) functions() []staticeval.Function {
 	constant := func(name, meaning, value string) staticeval.Function {
-		return textFunction(name, meaning, helpers, func([]string) (cty.Value, error) { return cty.StringVal(value), nil })
+		return helper(name, meaning, func([]string) (cty.Value, error) { return cty.StringVal(value), nil })
 	}
 	own := []staticeval.Function{
-		textFunction("find_in_parent_folders", "the nearest file or directory of a name above", helpers, t.findInParents),
-		textFunction("path_relative_to_include", "the way from an included file's directory", helpers, func(args []string) (cty.Value, error) {
+		helper("find_in_parent_folders", "the nearest file or directory of a name above", t.findInParents),
+		helper("path_relative_to_include", "the way from an included file's directory", func(args []string) (cty.Value, error) {
 			in, err := t.selected(args)
 			if in == nil || err != nil {
 				return cty.StringVal("."), err
 			}
 			return cty.StringVal(filetree.Relative(path.Dir(in.path), t.caller.dir)), nil
 		}),
-		textFunction("path_relative_from_include", "the way to an included file's directory", helpers, func(args []string) (cty.Value, error) {
+		helper("path_relative_from_include", "the way to an included file's directory", func(args []string) (cty.Value, error) {
 			in, err := t.selected(args)
 			if in == nil || err != nil {
 				return cty.StringVal("."), err
 			}
 			return cty.StringVal(filetree.Relative(t.caller.dir, path.Dir(in.path))), nil
 		}),
-		textFunction("get_parent_terragrunt_dir", "the directory of an included file", helpers, func(args []string) (cty.Value, error) {
+		helper("get_parent_terragrunt_dir", "the directory of an included file", func(args []string) (cty.Value, error) {
 			in, err := t.selected(args)
 			if in == nil || err != nil {
 				return cty.StringVal(AsSeen(t.caller.dir)), err
@@ -142,15 +141,12 @@ func (t functionTable) functions() []staticeval.Function {
 		constant("get_repo_root", "the top of the repository", repositoryTop),
 		constant("get_path_to_repo_root", "the way to the top of the repository", filetree.Relative(t.caller.dir, ".")),
 		constant("get_path_from_repo_root", "the way from the top of the repository", filetree.Relative(".", t.caller.dir)),
-		textFunction("get_env", "a variable of the set of values, or its default: the environment is not read", helpers, t.environment),
-		textFunction("abspath", "an absolute path", fileRules, func(args []string) (cty.Value, error) {
-			if len(args) != 1 {
-				return cty.NilVal, errors.New("it takes one argument")
-			}
-			if !path.IsAbs(args[0]) {
+		helper("get_env", "a variable of the set of values, or its default: the environment is not read", t.environment),
+		textFunction("abspath", "an absolute path", fileRules, func(text string) (cty.Value, error) {
+			if !path.IsAbs(text) {
 				return cty.NilVal, &staticeval.Unknown{Reason: "abspath depends on where Terragrunt runs"}
 			}
-			return cty.StringVal(path.Clean(args[0])), nil
+			return cty.StringVal(path.Clean(text)), nil
 		}),
 	}
 	return slices.Concat(own, t.fileFunctions(), sameFunctions)
@@ -238,31 +234,25 @@ func namesValues(name string) string {
 	return "name the values of " + name + " in .github/relock.yml: `terragrunt: {environments: [{name: production, env: {" + name + ": VALUE}}]}`"
 }
 
-// constraintFunc is the function constraint_check.
-var constraintFunc = textsFunction(func(args []string) (cty.Value, error) {
-	if len(args) != 2 {
-		return cty.NilVal, errors.New("it takes a version and constraints")
-	}
-	v, err := provider.ParseVersion(strings.TrimPrefix(args[0], "v"))
+// meetsConstraints is the function constraint_check.
+func meetsConstraints(version, constraints string) (cty.Value, error) {
+	v, err := provider.ParseVersion(strings.TrimPrefix(version, "v"))
 	if err != nil {
 		return cty.NilVal, errors.New("it is no version")
 	}
-	allowed, err := provider.ParseConstraints(args[1])
+	allowed, err := provider.ParseConstraints(constraints)
 	if err != nil {
 		return cty.NilVal, errors.New("these are no constraints")
 	}
 	return cty.BoolVal(allowed.Allows(v)), nil
-})
+}
 
-// timeFunc is the function timecmp.
-var timeFunc = textsFunction(func(args []string) (cty.Value, error) {
-	if len(args) != 2 {
-		return cty.NilVal, errors.New("it takes two times")
-	}
-	a, errA := time.Parse(time.RFC3339, args[0])
-	b, errB := time.Parse(time.RFC3339, args[1])
+// compareTimes is the function timecmp.
+func compareTimes(first, second string) (cty.Value, error) {
+	a, errA := time.Parse(time.RFC3339, first)
+	b, errB := time.Parse(time.RFC3339, second)
 	if err := cmp.Or(errA, errB); err != nil {
 		return cty.NilVal, errors.New("it is no time")
 	}
 	return cty.NumberIntVal(int64(a.Compare(b))), nil
-})
+}

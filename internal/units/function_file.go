@@ -26,11 +26,8 @@ import (
 func (t functionTable) fileFunctions() []staticeval.Function {
 	var all []staticeval.Function
 	for name, encode := range staticeval.Encodings {
-		all = append(all, textFunction("file"+name, "the content of a file, encoded", fileRules, func(args []string) (cty.Value, error) {
-			if len(args) != 1 {
-				return cty.NilVal, errors.New("it takes one argument")
-			}
-			src, err := t.content(args[0], path.Dir(t.caller.File.Name))
+		all = append(all, textFunction("file"+name, "the content of a file, encoded", fileRules, func(text string) (cty.Value, error) {
+			src, err := t.content(text, path.Dir(t.caller.File.Name))
 			if err != nil {
 				return cty.NilVal, err
 			}
@@ -39,18 +36,12 @@ func (t functionTable) fileFunctions() []staticeval.Function {
 	}
 	return append(all, []staticeval.Function{
 		textFunction("read_tfvars_file", "the values of variables as JSON", helpers, t.readVariables),
-		textFunction("file", "the content of a file", fileRules, func(args []string) (cty.Value, error) {
-			if len(args) != 1 {
-				return cty.NilVal, errors.New("it takes one argument")
-			}
-			src, err := t.content(args[0], path.Dir(t.caller.File.Name))
+		textFunction("file", "the content of a file", fileRules, func(text string) (cty.Value, error) {
+			src, err := t.content(text, path.Dir(t.caller.File.Name))
 			return cty.StringVal(string(src)), err
 		}),
-		textFunction("fileexists", "whether there is a file", fileRules, func(args []string) (cty.Value, error) {
-			if len(args) != 1 {
-				return cty.NilVal, errors.New("it takes one argument")
-			}
-			name, why := PathIn(path.Dir(t.caller.File.Name), args[0])
+		textFunction("fileexists", "whether there is a file", fileRules, func(text string) (cty.Value, error) {
+			name, why := PathIn(path.Dir(t.caller.File.Name), text)
 			if why != nil {
 				return cty.NilVal, why
 			}
@@ -64,7 +55,7 @@ func (t functionTable) fileFunctions() []staticeval.Function {
 		{Name: "templatefile", Meaning: "a file that is a template, with values", Source: fileRules, Call: t.templateFunc()},
 		{Name: "jsonencode", Meaning: "a value as JSON", Source: "cty 1.19 function/stdlib", Call: t.encodeFunc()},
 		{Name: "deep_merge", Meaning: "maps in one, with what nests in them", Source: helpers, Call: deepMergeFunc},
-		textFunction("fileset", "the files below a directory that a pattern matches", fileRules, t.fileSet),
+		{Name: "fileset", Meaning: "the files below a directory that a pattern matches", Source: fileRules, Call: staticeval.Pair(t.fileSet)},
 	}...)
 }
 
@@ -72,18 +63,15 @@ func (t functionTable) fileFunctions() []staticeval.Function {
 const maxFound = 10_000
 
 // fileSet is the function fileset. It also finds files through links.
-func (t functionTable) fileSet(args []string) (cty.Value, error) {
-	if len(args) != 2 {
-		return cty.NilVal, errors.New("it takes a directory and a pattern")
-	}
-	dir, why := PathIn(path.Dir(t.caller.File.Name), args[0])
+func (t functionTable) fileSet(dir, pattern string) (cty.Value, error) {
+	dir, why := PathIn(path.Dir(t.caller.File.Name), dir)
 	if why != nil {
 		return cty.NilVal, why
 	}
-	if rel := path.Clean("/" + args[1]); rel != "/"+path.Clean(args[1]) {
+	if rel := path.Clean("/" + pattern); rel != "/"+path.Clean(pattern) {
 		return cty.NilVal, &staticeval.Unknown{Reason: "the pattern of fileset leads out of its directory"}
 	}
-	patterns := braced(path.Clean(args[1]), maxGlobs)
+	patterns := braced(path.Clean(pattern), maxGlobs)
 	if patterns == nil {
 		return cty.NilVal, &staticeval.Unknown{Reason: "the pattern of fileset is too large"}
 	}
@@ -177,15 +165,12 @@ const (
 )
 
 // readVariables is the function read_tfvars_file.
-func (t functionTable) readVariables(args []string) (cty.Value, error) {
-	if len(args) != 1 {
-		return cty.NilVal, errors.New("it takes one argument")
-	}
-	src, err := t.content(args[0], t.caller.dir)
+func (t functionTable) readVariables(text string) (cty.Value, error) {
+	src, err := t.content(text, t.caller.dir)
 	if err != nil {
 		return cty.NilVal, err
 	}
-	if strings.HasSuffix(args[0], "json") {
+	if strings.HasSuffix(text, "json") {
 		var object map[string]any
 		if err := json.Unmarshal(src, &object); err != nil {
 			return cty.NilVal, errors.New("the file is no JSON object")
@@ -235,9 +220,6 @@ func (t functionTable) readConfig(name string) (cty.Value, error) {
 	if v, ok := t.reading.objects[name]; ok {
 		return v, nil
 	}
-	if path.Base(name) == StackName {
-		return t.readStack(name)
-	}
 	// This value is used during the reading. A reference to it then means that the
 	// configuration reads itself.
 	t.reading.objects[name], _ = notAllowed("a configuration reads itself")
@@ -246,36 +228,13 @@ func (t functionTable) readConfig(name string) (cty.Value, error) {
 		delete(t.reading.objects, name)
 		return cty.NilVal, why
 	}
-	v, why := other.merged()
+	v, why := other.asRead()
 	if why != nil {
 		delete(t.reading.objects, name)
 		return cty.NilVal, why
 	}
 	t.reading.objects[name] = v
 	return v, nil
-}
-
-// readStack is readConfig for a stack file.
-func (t functionTable) readStack(name string) (cty.Value, error) {
-	t.reading.objects[name], _ = notAllowed("a configuration reads itself")
-	file, why := t.reading.Open(name, path.Dir(name), nil)
-	if why != nil {
-		delete(t.reading.objects, name)
-		return cty.NilVal, why
-	}
-	v := asObject(file)
-	t.reading.objects[name] = v
-	return v, nil
-}
-
-// partOfStack is why units and stacks of a stack file are not known in other files.
-var partOfStack = &staticeval.Unknown{Reason: "it depends on what a stack file says of a unit or a stack"}
-
-// asObject is a stack file as an object, the value of read_terragrunt_config [case
-// stack-unit-reads-stack].
-func asObject(file *Evaluator) cty.Value {
-	unit, _ := NotStatic(partOfStack)
-	return cty.ObjectVal(map[string]cty.Value{"local": file.object(file.File.locals), "unit": unit, "stack": unit})
 }
 
 // templateFunc is the function templatefile. A template must not call it
