@@ -257,6 +257,9 @@ func (s *stackFile) read(d units.Declared) stackBlock {
 	b := stackBlock{kind: d.Kind, name: units.PlainLabel(d.Block.Label), place: d.Place()}
 	about := fmt.Sprintf("the %s %q", b.kind, b.name)
 	stop := func(why *staticeval.Unknown, of string) {
+		if why == nil {
+			return
+		}
 		h := units.Hindrance{Unknown: *why, Place: b.place}
 		h.Reason = about + " is not statically known: " + of + h.Reason
 		if why.Refused {
@@ -269,27 +272,19 @@ func (s *stackFile) read(d units.Declared) stackBlock {
 	}
 	flag := func(name string) bool {
 		text, why := s.text(d.File, d.Block.Body.Attribute(name), "false")
-		if why != nil {
-			stop(why, name+": ")
-		}
+		stop(why, name+": ")
 		return text == "true"
 	}
 	dir, why := s.generatedAt(d)
 	b.dir = dir
-	if why != nil {
-		stop(why, "")
-	}
+	stop(why, "")
 	b.within = flag("update_source_with_cas")
 	b.unchecked = flag("no_validation")
 	b.unchecked = flag("no_dot_terragrunt_stack") || b.unchecked
 	b.source, why = s.sourceOf(d, &b)
-	if why != nil {
-		stop(why, "")
-	}
+	stop(why, "")
 	b.values, why = s.valuesOf(d)
-	if why != nil {
-		stop(why, "its values: ")
-	}
+	stop(why, "its values: ")
 	if auto := d.Block.Body.Blocks("autoinclude", 0); len(auto) > 0 {
 		if len(auto[0].Body.Blocks("locals", 0)) > 0 { // [case stack-autoinclude-locals]
 			stop(&staticeval.Unknown{Refused: true, Reason: "its autoinclude has locals"}, "")
@@ -314,13 +309,10 @@ func (s *stackFile) sourceOf(d units.Declared, b *stackBlock) (units.Source, *st
 	case strings.TrimSpace(text) == "": // [case stack-invalid-no-source]
 		return units.Source{}, &staticeval.Unknown{Refused: true, Reason: "it has no source"}
 	}
-	from := s.reading.Tree.GeneratedAt(s.dir)
-	if !b.within || from == nil {
-		source, why := units.ParseSource(text, "", s.dir)
-		source.Place = d.At.At(attr.Range.Start.Line)
-		return source, why
+	source, why := units.ParseSource(text, "", s.dir)
+	if from := s.reading.Tree.GeneratedAt(s.dir); b.within && from != nil {
+		source, why = from.From.Within(attr, text)
 	}
-	source, why := from.From.Within(attr, text)
 	source.Place = d.At.At(attr.Range.Start.Line)
 	return source, why
 }
