@@ -9,10 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -23,33 +23,12 @@ type tokenHelper struct {
 	path    string
 	args    []string
 	environ []string
-
-	mu    sync.Mutex
-	known map[svchost.Hostname]tokenAnswer
-}
-
-type tokenAnswer struct {
-	token string
-	err   error
+	answers memo.Memo[svchost.Hostname, string]
 }
 
 // token asks for the token of a host, once in a run.
 func (h *tokenHelper) token(ctx context.Context, host svchost.Hostname) (string, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	answer, ok := h.known[host]
-	if ok {
-		return answer.token, answer.err
-	}
-	answer.token, answer.err = h.ask(ctx, host)
-	if ctx.Err() != nil {
-		return "", &problem.Error{Problem: problem.Problem{Code: problem.CodeCancelled, Host: host, Message: "interrupted"}, Err: ctx.Err()}
-	}
-	if h.known == nil {
-		h.known = map[svchost.Hostname]tokenAnswer{}
-	}
-	h.known[host] = answer
-	return answer.token, answer.err
+	return h.answers.Do(ctx, host, func() (string, error) { return h.ask(ctx, host) })
 }
 
 // ask runs the helper: ARGS get HOST, with the host in ASCII. It answers with a
@@ -57,7 +36,10 @@ func (h *tokenHelper) token(ctx context.Context, host svchost.Hostname) (string,
 func (h *tokenHelper) ask(ctx context.Context, host svchost.Hostname) (string, error) {
 	args := append(append([]string{}, h.args...), "get", host.String())
 	out, err := program{path: h.path, args: args, environ: h.environ}.output(ctx)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return "", problem.Ended(ctx)
+	case err != nil:
 		return "", h.failed(host, err)
 	}
 	var answer map[string]any
