@@ -3,11 +3,11 @@ package worktree
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/relock-dev/relock/internal/collect"
 )
 
 // Branches are the facts of a clone about the branches of a repository, without a
@@ -56,22 +56,12 @@ func BranchesOf(root, server, repository string) (Branches, error) {
 
 // remoteOf is the remote of a repository: origin before others.
 func remoteOf(c Clone, server, repository string) (string, error) {
-	cfg, err := c.stored.Config()
-	if err != nil {
-		return "", fmt.Errorf("reading the remotes of the git repository at %s: %w", c.root, err)
+	all, err := remotesOf(c)
+	there := collect.Those(all, func(r remote) bool { return r.host == server && strings.EqualFold(r.repository, repository) })
+	if err != nil || len(there) == 0 {
+		return "", err
 	}
-	chosen := ""
-	for _, name := range slices.Sorted(maps.Keys(cfg.Remotes)) {
-		addresses := cfg.Remotes[name].URLs
-		if len(addresses) == 0 {
-			continue
-		}
-		at := remoteAt(name, addresses[0])
-		if at.host == server && strings.EqualFold(at.repository, repository) && (chosen == "" || name == mainRemote) {
-			chosen = name
-		}
-	}
-	return chosen, nil
+	return chosen(there).name, nil
 }
 
 // defaultOf is the default branch of a remote by what was fetched, and the ref that says it.

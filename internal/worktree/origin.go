@@ -28,17 +28,11 @@ func Origin(root, server string) (repository string, notices []problem.Problem, 
 	if err != nil {
 		return "", nil, err
 	}
-	cfg, err := repo.stored.Config()
+	all, err := remotesOf(repo)
 	if err != nil {
-		return "", nil, fmt.Errorf("reading the remotes of the git repository at %s: %w", root, err)
+		return "", nil, err
 	}
-	var all []remote
-	for _, name := range slices.Sorted(maps.Keys(cfg.Remotes)) {
-		if addresses := cfg.Remotes[name].URLs; len(addresses) > 0 { // beyond the first they are pushed to alone
-			all = append(all, remoteAt(name, addresses[0]))
-		}
-	}
-	there := slices.DeleteFunc(slices.Clone(all), func(r remote) bool { return r.host != server || r.repository == "" })
+	there := collect.Those(all, func(r remote) bool { return r.host == server && r.repository != "" })
 	if len(there) == 0 {
 		return "", nil, noneOn(all, server)
 	}
@@ -54,13 +48,33 @@ type remote struct {
 	repository string // OWNER/NAME; empty if the address is of another form
 }
 
+// remotesOf are the remotes of a clone, sorted by name.
+func remotesOf(c Clone) ([]remote, error) {
+	cfg, err := c.stored.Config()
+	if err != nil {
+		return nil, fmt.Errorf("reading the remotes of the git repository at %s: %w", c.root, err)
+	}
+	var all []remote
+	for _, name := range slices.Sorted(maps.Keys(cfg.Remotes)) {
+		if addresses := cfg.Remotes[name].URLs; len(addresses) > 0 { // beyond the first they are pushed to alone
+			all = append(all, remoteAt(name, addresses[0]))
+		}
+	}
+	return all, nil
+}
+
+// chosen is the remote that counts among several: origin, or else the first.
+func chosen(there []remote) remote {
+	if i := slices.IndexFunc(there, func(r remote) bool { return r.name == mainRemote }); i >= 0 {
+		return there[i]
+	}
+	return there[0]
+}
+
 // chooseRemote picks the remote that counts among those on the server.
 func chooseRemote(there []remote) (string, []problem.Problem, error) {
-	chosen := there[0]
-	if i := slices.IndexFunc(there, func(r remote) bool { return r.name == mainRemote }); i >= 0 {
-		chosen = there[i]
-	}
-	others := slices.DeleteFunc(slices.Clone(there), func(r remote) bool { return strings.EqualFold(r.repository, chosen.repository) })
+	chosen := chosen(there)
+	others := collect.Those(there, func(r remote) bool { return !strings.EqualFold(r.repository, chosen.repository) })
 	if len(others) == 0 {
 		return chosen.repository, nil, nil
 	}
