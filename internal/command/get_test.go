@@ -365,11 +365,11 @@ func TestGetRepairsTheCache(t *testing.T) {
 	t.Parallel()
 	c := lockedCheckout(t)
 	c.want(t, ExitOK, "written", "get", ".")
-	stocked, err := filepath.Glob(filepath.Join(c.cache, "relock", "modules", "whole", "*.tar"))
-	if err != nil || len(stocked) != 3 {
-		t.Fatalf("the cache has %v, %v; want 3 packages", stocked, err)
+	saved, err := filepath.Glob(filepath.Join(c.cache, "relock", "modules", "*.whole"))
+	if err != nil || len(saved) != 3 {
+		t.Fatalf("the cache has %v, %v; want 3 packages", saved, err)
 	}
-	for _, name := range stocked {
+	for _, name := range saved {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

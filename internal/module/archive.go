@@ -93,7 +93,7 @@ type archiveForm struct {
 	kind   string // one of formats; "": the first bytes decide
 	hashed bool   // its h1 is wanted
 	// whole takes all files, and then no other is kept; nil: files of configurations are kept.
-	whole *stocking
+	whole *packageWriter
 }
 
 // unpacked is what was in an archive.

@@ -1,16 +1,14 @@
 package module
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,14 +16,13 @@ import (
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
-// cache keeps packages in a directory of the operator's, one file for each key: a tar
-// archive of the kept files. A key determines the content: it is the package's ID, or its
-// h1. It also remembers which commits were reachable. A damaged file counts as missing. The
-// cache has no secrets,
-// and its packages are trusted no more than their sources. But anyone who can write to the
-// directory decides what the modules say.
+// cache keeps packages in a directory of the operator's, one file for each, and notes about
+// them. A key determines the content: it is the package's ID, or its hash. A damaged file
+// counts as missing. The cache has no secrets, and its packages are trusted no more than
+// their sources. But anyone who can write to the directory decides what the modules say.
 type cache struct {
 	dir     string // "": no cache
 	log     *slog.Logger
@@ -33,84 +30,89 @@ type cache struct {
 	pruned  sync.Once
 }
 
-// The limits of the cache: packages that no run has used for this time are removed, and
-// together they are no larger than this. That is some 5,000 packages; a repository calls
-// the newest ones.
+// The limits of the cache: files that no run has used for this time are removed, and together
+// they are no larger than this.
 const (
 	keptFor  = 90 * 24 * time.Hour
-	keptSize = 128 << 20
+	keptSize = 2 << 30
 )
 
-func (c *cache) file(key string) string { return filepath.Join(c.dir, fileName(key, keptExtensions)) }
+// The kinds of files in the cache, which are the ends of their names.
+const (
+	treeFile  = ".tree"  // the files of a package from which a configuration is read
+	wholeFile = ".whole" // a package with all of its files
+	noteFile  = ".note"
+)
 
-// fileName is the file of a package whose files with these extensions are kept. Another
-// list of extensions gives another name: a package that was kept with a shorter list lacks
-// configuration files.
-func fileName(key string, extensions []string) string {
-	sum := sha256.Sum256([]byte(strings.Join(extensions, " ") + "\n" + key))
-	return hex.EncodeToString(sum[:]) + ".tar.gz"
+// file is the file of a kind for a key.
+func (c *cache) file(kind, key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return filepath.Join(c.dir, hex.EncodeToString(sum[:])+kind)
 }
 
 // isCached reports whether a name has the form of the cache's files.
 func isCached(name string) bool {
-	sum, archive := strings.CutSuffix(name, ".tar.gz")
-	sum, mark := strings.CutSuffix(sum, reachableMark)
+	kind := filepath.Ext(name)
+	sum := strings.TrimSuffix(name, kind)
 	decoded, err := hex.DecodeString(sum)
-	return archive != mark && err == nil && len(decoded) == sha256.Size && sum == strings.ToLower(sum)
+	return slices.Contains([]string{treeFile, wholeFile, noteFile}, kind) && err == nil && len(decoded) == sha256.Size && sum == strings.ToLower(sum)
 }
 
-// reachableMark is the end of the name of an empty file, which says that a branch or a tag
-// of a repository had a commit. The package alone does not say so: the commit of a submodule
-// may be on none.
-const reachableMark = ".reachable"
+// maxNote bounds the text of a note.
+const maxNote = 64 << 10
 
-// reachable reports whether a commit was reachable in an earlier run, by gitID.
-func (c *cache) reachable(id string) bool {
+// note is the text that was noted for a key.
+func (c *cache) note(key string) (string, bool) {
 	if c.dir == "" {
-		return false
+		return "", false
 	}
-	info, err := os.Lstat(c.mark(id))
-	if err != nil || !info.Mode().IsRegular() {
-		return false
+	name := c.file(noteFile, key)
+	text, err := file.ReadAtMost(name, maxNote)
+	if err == nil {
+		file.Touch(name)
 	}
-	file.Touch(c.mark(id))
-	return true
+	return string(text), err == nil
 }
 
-// setReachable notes that a commit is reachable. A failure costs a later run its questions.
-func (c *cache) setReachable(id string) {
-	if c.dir != "" && !c.reachable(id) {
-		_ = file.Replace(c.mark(id), nil, file.Options{Parents: 0o755})
+// setNote notes a text for a key. A failure costs a later run its questions.
+func (c *cache) setNote(key, text string) {
+	if c.dir == "" {
+		return
+	}
+	if known, ok := c.note(key); !ok || known != text {
+		_ = file.Replace(c.file(noteFile, key), []byte(text), file.Options{Parents: 0o755})
 	}
 }
 
-func (c *cache) mark(id string) string {
-	sum := sha256.Sum256([]byte(id))
-	return filepath.Join(c.dir, hex.EncodeToString(sum[:])+reachableMark)
+// reachable reports whether a commit was reachable in an earlier run, by gitID: a branch or a
+// tag of its repository had it. Its package alone does not say so: the commit of a submodule
+// may be on none.
+func (c *cache) reachable(id string) bool {
+	_, ok := c.note("reachable\n" + id)
+	return ok
 }
 
-// load returns the package with a key, which becomes its ID. It has the hash that was known
-// when it was saved.
+func (c *cache) setReachable(id string) { c.setNote("reachable\n"+id, "") }
+
+// treeKey is the key for the kept files of a package. Another list of extensions gives another
+// key: a package that was kept with a shorter list lacks configuration files.
+func treeKey(key string, extensions []string) string {
+	return strings.Join(extensions, " ") + "\n" + key
+}
+
+// load returns the kept files of the package with a key, which becomes its ID. It has the hash
+// that was known when it was saved.
 func (c *cache) load(key string) (contents, bool) {
 	if c.dir == "" {
 		return contents{}, false
 	}
-	f, err := file.Open(c.file(key))
+	saved, err := c.read(treeFile, treeKey(key, keptExtensions))
 	if err != nil {
 		return contents{}, false
 	}
-	defer f.Close()
-	t, hash, err := readSaved(f)
-	if err != nil {
-		c.log.Warn("a package in the cache of modules is damaged", "file", f.Name(), "reason", err)
-		return contents{}, false
-	}
-	file.Touch(f.Name())
-	return contents{fs: t, id: key, hash: hash}, true
+	tree, err := saved.tree()
+	return contents{fs: tree, id: key, hash: saved.hash}, err == nil
 }
-
-// hashRecord is the record with a package's hash, in the global header of the archive.
-const hashRecord = "RELOCK.hash"
 
 // save counts a fetched package, and keeps it if it has a key and no content is missing. If
 // the cache cannot be written, the run goes on.
@@ -120,48 +122,53 @@ func (c *cache) save(p contents, key string) contents {
 	if c.dir == "" || key == "" || !ok || t.Missing() != nil {
 		return p
 	}
-	var saved bytes.Buffer
-	zipped := gzip.NewWriter(&saved)
-	archive := tar.NewWriter(zipped)
-	var err error
-	if p.hash != "" {
-		err = archive.WriteHeader(&tar.Header{Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{hashRecord: p.hash}})
-	}
-	err = errors.Join(err, archive.AddFS(t), archive.Close(), zipped.Close())
-	if err == nil {
-		// atomically, since several runs may share the directory
-		err = file.Replace(c.file(key), saved.Bytes(), file.Options{Parents: 0o755})
-	}
+	err := c.write(treeFile, treeKey(key, keptExtensions), func(into *packageWriter) error { return into.addTree(t, p.hash) })
 	if err != nil {
-		c.log.Warn("the cache of modules cannot be written", "reason", err)
-		return p
+		c.log.Warn("the cache of modules cannot be written", "reason", file.Cause(err))
 	}
-	c.pruned.Do(func() { file.Prune(c.dir, isCached, keptFor, keptSize) })
 	return p
 }
 
-// readSaved reads a file of save to its end, where the checksum is.
-func readSaved(r io.Reader) (t *filetree.Tree, hash string, err error) {
-	zipped, err := gzip.NewReader(r)
+// whole returns the package with a hash. Its error is fs.ErrNotExist if there is none.
+func (c *cache) whole(hash string) (contents, error) {
+	saved, err := c.read(wholeFile, hash)
 	if err != nil {
-		return nil, "", err
+		return contents{}, err
 	}
-	into := newFilling()
-	err = readTar(zipped, func(h *tar.Header, content io.Reader) error {
-		switch name := strings.TrimSuffix(h.Name, "/"); h.Typeflag {
-		case tar.TypeXGlobalHeader:
-			hash = h.PAXRecords[hashRecord]
-			return nil
-		case tar.TypeDir:
-			return into.AddDir(name)
-		case tar.TypeSymlink:
-			return into.AddLink(name, h.Linkname)
-		default:
-			return into.file(name, content)
+	tree, err := saved.tree()
+	return contents{fs: tree, id: hash, hash: hash, whole: saved}, err
+}
+
+// saveWhole keeps a package with all of its files. fill adds them, and proves them.
+func (c *cache) saveWhole(hash string, fill func(*packageWriter) error) error {
+	err := c.write(wholeFile, hash, fill)
+	if _, told := errors.AsType[*problem.Error](err); err != nil && !told {
+		return unread("keeping the module package: %v", file.Cause(err))
+	}
+	return err
+}
+
+// read reads the package of a file, and warns if it is damaged.
+func (c *cache) read(kind, key string) (*Whole, error) {
+	saved, err := readPackage(c.file(kind, key), strings.HasPrefix(key, gitHash))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		c.log.Warn("a package in the cache of modules is damaged", "file", c.file(kind, key), "reason", file.Cause(err))
+	}
+	return saved, err
+}
+
+// write makes the file of a package. Several runs may share the directory, so it is there when
+// it is complete.
+func (c *cache) write(kind, key string, fill func(*packageWriter) error) error {
+	err := file.Fill(c.file(kind, key), func(f *os.File) error {
+		into := newPackageWriter(f)
+		if err := fill(into); err != nil {
+			return err
 		}
+		return into.close()
 	})
 	if err == nil {
-		_, err = io.Copy(io.Discard, zipped)
+		c.pruned.Do(func() { file.Prune(c.dir, isCached, keptFor, keptSize) })
 	}
-	return into.Tree(), hash, err
+	return err
 }

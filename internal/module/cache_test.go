@@ -1,7 +1,6 @@
 package module
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -23,14 +22,14 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// cached are the packages in a cache, and the marks of reachable commits.
+// cached are the packages in a cache, and the notes about commits that are reachable.
 func cached(t *testing.T, dir string) (packages, marks []string) {
 	t.Helper()
 	for _, name := range names(t, os.DirFS(dir)) {
 		switch filepath.Ext(name) {
-		case ".gz":
+		case treeFile:
 			packages = append(packages, name)
-		case reachableMark:
+		case noteFile:
 			marks = append(marks, name)
 		}
 	}
@@ -112,7 +111,7 @@ func TestPackagesKeepAllConfiguration(t *testing.T) {
 			t.Errorf("%s is not kept", name)
 		}
 	}
-	if fileName("id", extensions) == fileName("id", extensions[1:]) || fileName("id", extensions) != fileName("id", slices.Clone(extensions)) {
+	if treeKey("id", extensions) == treeKey("id", extensions[1:]) || treeKey("id", extensions) != treeKey("id", slices.Clone(extensions)) {
 		t.Error("the file of a package does not tell which files are kept")
 	}
 }
@@ -165,17 +164,20 @@ func TestNoBeginningOfAPackageIsOne(t *testing.T) {
 	}
 	c := &cache{dir: t.TempDir(), log: slog.New(slog.DiscardHandler)}
 	c.save(contents{fs: into.Tree(), id: "id"}, "id")
-	saved, err := os.ReadFile(c.file("id"))
+	name := c.file(treeFile, treeKey("id", keptExtensions))
+	saved, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := range saved {
-		if _, _, err := readSaved(bytes.NewReader(saved[:n])); err == nil {
+		writeFile(t, name, string(saved[:n]), 0o600)
+		if _, ok := c.load("id"); ok {
 			t.Errorf("%d of %d bytes are read as a package", n, len(saved))
 		}
 	}
-	if _, _, err := readSaved(bytes.NewReader(saved)); err != nil {
-		t.Errorf("reading all of it: %v", err)
+	writeFile(t, name, string(saved), 0o600)
+	if _, ok := c.load("id"); !ok {
+		t.Error("all of it is not read as a package")
 	}
 }
 
@@ -216,8 +218,8 @@ func TestCacheForgetsWhatNobodyUses(t *testing.T) {
 	fetch(t, newClient(t, Options{AllowLocal: true, Cache: cache}), source+ids[0])
 	packages, marks := cached(t, cache)
 	used, usedMark := age(packages[0]), age(marks[0])
-	unused, unusedMark := strings.Repeat("0123456789abcdef", 4)+".tar.gz", strings.Repeat("0123456789abcdef", 4)+".reachable"
-	own := []string{"README", "backup.tar.gz", strings.ToUpper(unused), used + ".part", "x.reachable", unusedMark + ".tar.gz"}
+	unused, unusedMark := strings.Repeat("0123456789abcdef", 4)+treeFile, strings.Repeat("0123456789abcdef", 4)+noteFile
+	own := []string{"README", "backup.tree", strings.ToUpper(unused), used + ".part", "x.note", unusedMark + treeFile}
 	for _, name := range append(own, unused, unusedMark) {
 		writeFile(t, filepath.Join(cache, name), "x", 0o600)
 		age(name)

@@ -64,10 +64,10 @@ type Options struct {
 	// Cache is a directory that keeps packages with immutable references between runs; none
 	// if empty.
 	Cache string
-	// Stock is a directory that keeps whole packages. If it is given, pinned packages are
-	// fetched with all files, for Whole. Empty: only files of configurations are read.
-	Stock string
-	// Silent asks nobody for a pinned package: it must be in Stock.
+	// Whole fetches pinned packages with all files, for Client.Whole. It needs Cache. Without
+	// it only files of configurations are read.
+	Whole bool
+	// Silent asks nobody for a pinned package: it must be in Cache.
 	Silent bool
 	Jobs   int // DefaultJobs if 0
 	// Fetching is called with the source of a module before it is fetched. It may be nil.
@@ -123,11 +123,10 @@ type Client struct {
 
 	locations memo.Memo[packageOrigin, location]
 	packages  memo.Memo[packageQuestion, contents]
-	stock     *stock
-	stocks    memo.Memo[stockQuestion, contents]
-	archives  memo.Memo[string, contents] // of the cache, by h1; without fs if it has none
-	parts     memo.Memo[string, fs.FS]    // parts of packages, by ID
-	tags      memo.Memo[string, []string] // tags of git repositories, by package address
+	saved     memo.Memo[savedQuestion, contents] // whole packages of the cache
+	archives  memo.Memo[string, contents]        // of the cache, by h1; without fs if it has none
+	parts     memo.Memo[string, fs.FS]           // parts of packages, by ID
+	tags      memo.Memo[string, []string]        // tags of git repositories, by package address
 	// references are what refs of git name now, by package address.
 	references memo.Memo[string, scan.Reference]
 	// ancestors are the commits from which a commit descends, and that one, by package
@@ -152,7 +151,7 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 		means: m, tools: map[provider.ToolName]toolConfig{}, slots: semaphore.NewWeighted(int64(cmp.Or(opts.Jobs, DefaultJobs))),
 		gits: gits{m, &memo.Memo[gitQuestion, commits]{}, &memo.Memo[gitQuestion, commits]{}}, web: web{m, readNetrc(opts.Env)}, stores: stores{m, publicClouds},
 	}
-	c.registries, c.stock = registries{transport: t, tools: c.tools}, &stock{dir: opts.Stock}
+	c.registries = registries{transport: t, tools: c.tools}
 	for _, tool := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
 		config := cmp.Or(configs[tool], &cliconfig.Config{})
 		c.tools[tool] = toolConfig{config, cliconfig.NewDiscovery(config, t, opts.Documents)}
@@ -171,7 +170,7 @@ type contents struct {
 	hash      string         // as in scan.Package
 	reference scan.Reference // of a git source
 	disk      string         // the directory of this machine that it is; otherwise empty
-	whole     *Whole         // all files, if it comes from the stock
+	whole     *Whole         // all files, with Options.Whole
 	part      string         // the directory of whole that it is; empty: all of it
 }
 
@@ -194,7 +193,7 @@ func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) 
 }
 
 // Whole returns all files of the package of a pinned call, or the directory of a call that is
-// on this machine's disk. It needs Options.Stock. The files are proven by the pin. Errors are
+// on this machine's disk. It needs Options.Whole. The files are proven by the pin. Errors are
 // as those of Fetch, or CodeModuleOnDisk for an archive on the disk.
 func (c *Client) Whole(ctx context.Context, tool provider.Tool, call scan.Call) (*Whole, error) {
 	got, err := c.find(ctx, tool, call)
@@ -394,8 +393,8 @@ func (c *Client) whole(ctx context.Context, tool provider.Tool, at location, cal
 	pin := call.Pin.Hash
 	at.address.Package = pinned(at.address.Package, pin)
 	a := at.address.Package
-	if c.opts.Stock != "" && pin != "" {
-		return c.wholes().stocked(ctx, tool, at, pin)
+	if c.opts.Whole && pin != "" {
+		return c.wholes().proven(ctx, tool, at, pin)
 	}
 	hashed := (call.Hash || pin != "") && a.Getter != "git" && a.Getter != "oci" && !a.OnDisk()
 	if hashed && pin != "" {

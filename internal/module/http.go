@@ -177,7 +177,7 @@ func (w web) download(ctx context.Context, r transport.Request, form archiveForm
 	key := p.hash
 	switch {
 	case form.whole != nil:
-		key = "" // the stock keeps it
+		key = "" // it is kept with all files
 	case sum.kind == "sha256":
 		key = p.id
 	}

@@ -89,7 +89,7 @@ func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, k
 	id := ociID(of, named.Digest.String())
 	p := contents{fs: got.tree, id: id, hash: ociHash + named.Digest.String()}
 	if form.whole != nil {
-		return kept.save(p, ""), nil // the stock keeps it
+		return kept.save(p, ""), nil // it is kept with all files
 	}
 	return kept.save(p, id), nil
 }

@@ -16,7 +16,7 @@ func TestPipesAreNotWaitedFor(t *testing.T) {
 	dir := t.TempDir()
 	c := cache{dir: dir, log: slog.New(slog.DiscardHandler)}
 	rc := filepath.Join(dir, ".netrc")
-	for _, name := range []string{c.file("id"), rc} {
+	for _, name := range []string{c.file(treeFile, treeKey("id", keptExtensions)), rc} {
 		if err := syscall.Mkfifo(name, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -103,7 +103,7 @@ func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL, 
 		return contents{}, err
 	}
 	if form.whole != nil {
-		return s.cache.save(contents{hash: got.h1}, ""), nil // the stock keeps it
+		return s.cache.save(contents{hash: got.h1}, ""), nil // it is kept with all files
 	}
 	t, sum256 := got.tree, sha256.New()
 	for _, name := range t.Names() {

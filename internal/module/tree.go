@@ -53,7 +53,7 @@ type filling struct {
 	// wanted.
 	sums *sums
 	// whole takes all files instead of the tree; nil: they are not wanted.
-	whole *stocking
+	whole *packageWriter
 }
 
 func newFilling() *filling {

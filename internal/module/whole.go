@@ -2,36 +2,33 @@ package module
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"io"
 	"io/fs"
 	"net/url"
 	"path"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/oci"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// wholes fetches whole packages for a client, and keeps them in its stock.
+// wholes fetches whole packages for a client, and keeps them in its cache.
 type wholes struct{ *Client }
 
-// stocked is the whole package at a location, from the stock if that has it.
-func (w wholes) stocked(ctx context.Context, tool provider.Tool, at location, pin string) (contents, error) {
+// proven is the whole package at a location, from the cache if that has it.
+func (w wholes) proven(ctx context.Context, tool provider.Tool, at location, pin string) (contents, error) {
 	if err := w.mayRead(at); err != nil {
 		return contents{}, err
 	}
 	if err := w.prove(ctx, at, pin); err != nil {
 		return contents{}, err
 	}
-	return w.stocks.Do(ctx, stockQuestion{at.origin(), pin}, func() (contents, error) {
-		if got, err := w.fromStock(pin); err == nil {
+	return w.saved.Do(ctx, savedQuestion{at.origin(), pin}, func() (contents, error) {
+		if got, err := w.cache.whole(pin); err == nil {
 			return got, nil
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			w.opts.Log.Warn("a package in the cache of modules is damaged", "package", pin, "reason", file.Cause(err))
 		}
 		if err := w.opts.mayAsk(); err != nil {
 			return contents{}, err
@@ -40,7 +37,7 @@ func (w wholes) stocked(ctx context.Context, tool provider.Tool, at location, pi
 			return contents{}, ended(ctx)
 		}
 		defer w.slots.Release(1)
-		err := w.stock.put(pin, func(into *stocking) error {
+		err := w.cache.saveWhole(pin, func(into *packageWriter) error {
 			now, err := w.getWhole(ctx, tool, at, into)
 			if err == nil && now != pin {
 				return moved(pin, now)
@@ -50,23 +47,14 @@ func (w wholes) stocked(ctx context.Context, tool provider.Tool, at location, pi
 		if err != nil {
 			return contents{}, err
 		}
-		return w.fromStock(pin)
+		return w.cache.whole(pin)
 	})
 }
 
-// stockQuestion is a package that must have a hash.
-type stockQuestion struct {
+// savedQuestion is a package that must have a hash.
+type savedQuestion struct {
 	packageOrigin
 	hash string
-}
-
-func (w wholes) fromStock(pin string) (contents, error) {
-	whole, err := w.stock.get(pin)
-	if err != nil {
-		return contents{}, err
-	}
-	tree, err := whole.tree()
-	return contents{fs: tree, id: pin, hash: pin, whole: whole}, err
 }
 
 // prove returns an error unless a hash can be that of the package at a location. A commit must
@@ -93,7 +81,7 @@ func (w wholes) prove(ctx context.Context, at location, pin string) error {
 }
 
 // getWhole fetches all files of a package, and returns their hash.
-func (w wholes) getWhole(ctx context.Context, tool provider.Tool, at location, into *stocking) (string, error) {
+func (w wholes) getWhole(ctx context.Context, tool provider.Tool, at location, into *packageWriter) (string, error) {
 	a, from := at.address.Package, at.from
 	w.opts.Log.DebugContext(ctx, "fetching a whole module package", "getter", a.Getter, "url", redact(a.URL))
 	want := archiveForm{hashed: true, whole: into}
@@ -118,20 +106,20 @@ func (w wholes) getWhole(ctx context.Context, tool provider.Tool, at location, i
 
 // addNamed adds all files of the commit that an address names, and returns their hash. git
 // has checked its objects when it got them.
-func (s *stocking) addNamed(ctx context.Context, g *gits, a moduleaddr.Package, from *url.URL) (string, error) {
+func (w *packageWriter) addNamed(ctx context.Context, g *gits, a moduleaddr.Package, from *url.URL) (string, error) {
 	r, ref, err := g.named(ctx, a, from)
 	if err != nil {
 		return "", err
 	}
 	g.cache.fetched.Add(1)
 	return inRepository(ctx, g, r, func(repository *gitRepository) (string, error) {
-		return gitHash + ref.name, s.addCommit(ctx, g, repository, ref.name, "", 0)
+		return gitHash + ref.name, w.addCommit(ctx, g, repository, ref.name, "", 0)
 	})
 }
 
 // addCommit adds all files of a commit, as they were committed, and those of its submodules.
 // The tools stop at the first submodule that cannot be fetched [go-getter 1.7 get_git.go].
-func (s *stocking) addCommit(ctx context.Context, g *gits, r *gitRepository, commit, dir string, depth int) error {
+func (w *packageWriter) addCommit(ctx context.Context, g *gits, r *gitRepository, commit, dir string, depth int) error {
 	if err := r.fetchCommit(ctx, commit); err != nil {
 		return err
 	}
@@ -160,7 +148,7 @@ func (s *stocking) addCommit(ctx context.Context, g *gits, r *gitRepository, com
 		case modeExec:
 			mode = 0o755
 		}
-		return s.add(path.Join(dir, b.name), mode, size, content)
+		return w.add(path.Join(dir, b.name), mode, size, content)
 	})
 	if err != nil || len(modules) == 0 {
 		return err
@@ -174,13 +162,13 @@ func (s *stocking) addCommit(ctx context.Context, g *gits, r *gitRepository, com
 		settings, ok := config[link.name]
 		switch {
 		case settings.update == "none": // the tools leave the directory empty, too [go-getter 1.7 get_git.go]
-			err = s.addDir(at)
+			err = w.addDir(at)
 		case !ok:
 			err = unread(".gitmodules has no URL for it")
 		case i >= maxSubmodules || depth >= maxSubmoduleDepth:
 			err = unread("the git repository has too many submodules")
 		default:
-			err = s.addSubmodule(ctx, g, r, link.id, settings.url, at, depth)
+			err = w.addSubmodule(ctx, g, r, link.id, settings.url, at, depth)
 		}
 		if err != nil {
 			return attempting("fetching the git submodule "+link.name, err)
@@ -189,13 +177,13 @@ func (s *stocking) addCommit(ctx context.Context, g *gits, r *gitRepository, com
 	return nil
 }
 
-func (s *stocking) addSubmodule(ctx context.Context, g *gits, parent *gitRepository, commit, text, dir string, depth int) error {
+func (w *packageWriter) addSubmodule(ctx context.Context, g *gits, parent *gitRepository, commit, text, dir string, depth int) error {
 	child, err := g.openSubmodule(ctx, parent, text)
 	if err != nil {
 		return err
 	}
 	defer child.close()
-	return s.addCommit(ctx, g, child, commit, dir, depth+1)
+	return w.addCommit(ctx, g, child, commit, dir, depth+1)
 }
 
 // place is where the module of a pinned call is in its package, as servers have said. A later
@@ -209,19 +197,20 @@ type place struct {
 // placeKey identifies a pinned call of an address.
 func placeKey(a moduleaddr.Address, pin scan.Pin) string {
 	label, _ := a.Label()
-	return strings.Join([]string{label, a.Subdir, pin.Version, pin.Hash}, "\n")
+	return strings.Join([]string{"place", label, a.Subdir, pin.Version, pin.Hash}, "\n")
 }
 
 // remembered is the module of a pinned call whose place servers have named in an earlier run.
 func (w wholes) remembered(ctx context.Context, a moduleaddr.Address, call scan.Call) (answer, bool) {
-	if w.stock.dir == "" || call.Pin.Hash == "" {
+	if !w.opts.Whole || call.Pin.Hash == "" {
 		return answer{}, false
 	}
-	p, ok := w.stock.place(placeKey(a, call.Pin))
-	if !ok {
+	var p place
+	text, ok := w.cache.note(placeKey(a, call.Pin))
+	if !ok || json.Unmarshal([]byte(text), &p) != nil {
 		return answer{}, false
 	}
-	whole, err := w.stocks.Do(ctx, stockQuestion{hash: call.Pin.Hash}, func() (contents, error) { return w.fromStock(call.Pin.Hash) })
+	whole, err := w.saved.Do(ctx, savedQuestion{hash: call.Pin.Hash}, func() (contents, error) { return w.cache.whole(call.Pin.Hash) })
 	if err != nil {
 		return answer{}, false
 	}
@@ -233,7 +222,11 @@ func (w wholes) remembered(ctx context.Context, a moduleaddr.Address, call scan.
 // remember notes the place of a pinned call's module, if servers have said where it is.
 func (w wholes) remember(a moduleaddr.Address, pin scan.Pin, p place) {
 	told := len(p.Parts) > 0 || a.Kind == moduleaddr.Registry && pin.Package == ""
-	if w.stock.dir != "" && pin.Hash != "" && told {
-		w.stock.setPlace(placeKey(a, pin), p)
+	if !w.opts.Whole || pin.Hash == "" || !told {
+		return
+	}
+	text, err := json.Marshal(p)
+	if err == nil {
+		w.cache.setNote(placeKey(a, pin), string(text))
 	}
 }

@@ -65,10 +65,10 @@ func wantFiles(t *testing.T, got, want map[string]string) {
 	}
 }
 
-// stockOf are the packages in a stock.
-func stockOf(t *testing.T, dir string) []string {
+// savedIn are the whole packages in a cache.
+func savedIn(t *testing.T, dir string) []string {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, "*"))
+	names, err := filepath.Glob(filepath.Join(dir, "*"+wholeFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,14 +105,14 @@ func TestWholeGit(t *testing.T) {
 			".gitmodules": "[submodule \"l\"]\n\tpath = vendor/lib\n\turl = ../lib.git\n[submodule \"n\"]\n\tpath = none\n\turl = ../lib.git\n\tupdate = none\n",
 		},
 	})
-	stock, cache := t.TempDir(), t.TempDir()
+	cache := t.TempDir()
 	call := scan.Call{Source: "git::" + s + "/r.git//bin?ref=v1", Pin: scan.Pin{Hash: "git:" + ids[0]}}
 	want := map[string]string{
 		"bin/run.sh": "x #!/bin/sh\n", "link": "-> main.tf", "out": "-> ../x", "vendor/lib/a.txt": "lib", "none": "/",
 		"main.tf": "# main\n", "crlf.txt": "a\r\nb\r\n", "large.bin": large, "hidden": "h",
 	}
 	for i := range 2 {
-		c := newClient(t, Options{Stock: stock, Cache: cache, Silent: i == 1}, server)
+		c := newClient(t, Options{Whole: true, Cache: cache, Silent: i == 1}, server)
 		p := pinnedTo(t, c, call)
 		got := wholeOf(t, c, terraform, call)
 		for _, name := range []string{".gitattributes", ".gitmodules"} {
@@ -128,10 +128,10 @@ func TestWholeGit(t *testing.T) {
 	}
 	foreign := call
 	foreign.Pin.Hash = "git:" + lib[0]
-	_, err := newClient(t, Options{Stock: stock}, server).Whole(t.Context(), terraform, foreign)
+	_, err := newClient(t, Options{Whole: true, Cache: cache}, server).Whole(t.Context(), terraform, foreign)
 	wantCode(t, "a commit of another repository", err, problem.CodeModuleForeign)
-	if left := stockOf(t, stock); len(left) != 1 {
-		t.Errorf("the stock has %v, want one package", left)
+	if left := savedIn(t, cache); len(left) != 1 {
+		t.Errorf("the cache has %v, want one package", left)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestWholeArchive(t *testing.T) {
 	})
 	at = s.URL
 	for name, target := range map[string]string{"/a.zip": "main.tf", "/a.tar.gz": ""} {
-		c := newClient(t, Options{Stock: t.TempDir()}, s)
+		c := newClient(t, Options{Whole: true, Cache: t.TempDir()}, s)
 		got := wholeOf(t, c, terraform, scan.Call{Source: s.URL + name, Pin: scan.Pin{Hash: good}})
 		for place, text := range map[string]string{
 			"main.tf": "# new", "docs": "/", "docs/README.md": "text", "empty": "/", "rooted/a.bin": "\x00\x01", "was": "a file", "caf\xe9.md": "latin",
@@ -169,16 +169,16 @@ func TestWholeArchive(t *testing.T) {
 			t.Errorf("link.tf of %s has %q, want %q", name, link, target)
 		}
 	}
-	stock := t.TempDir()
+	cache := t.TempDir()
 	part := scan.Call{Source: s.URL + "/get", Pin: scan.Pin{Hash: good}}
 	for i := range 2 {
-		wantFiles(t, wholeOf(t, newClient(t, Options{Stock: stock, Silent: i == 1}, s), terraform, part), map[string]string{"README.md": "text"})
+		wantFiles(t, wholeOf(t, newClient(t, Options{Whole: true, Cache: cache, Silent: i == 1}, s), terraform, part), map[string]string{"README.md": "text"})
 	}
-	lies, stock = true, t.TempDir()
-	_, err := newClient(t, Options{Stock: stock}, s).Whole(t.Context(), terraform, scan.Call{Source: s.URL + "/a.zip", Pin: scan.Pin{Hash: good}})
+	lies, cache = true, t.TempDir()
+	_, err := newClient(t, Options{Whole: true, Cache: cache}, s).Whole(t.Context(), terraform, scan.Call{Source: s.URL + "/a.zip", Pin: scan.Pin{Hash: good}})
 	wantCode(t, "another archive", err, problem.CodeModuleMoved)
-	if left := stockOf(t, stock); len(left) > 0 {
-		t.Errorf("the stock has %v, want nothing", left)
+	if left := savedIn(t, cache); len(left) > 0 {
+		t.Errorf("the cache has %v, want nothing", left)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestWholeStore(t *testing.T) {
 			want[place] = text
 		}
 	}
-	got := wholeOf(t, newClient(t, Options{Stock: t.TempDir()}, s), terraform, call)
+	got := wholeOf(t, newClient(t, Options{Whole: true, Cache: t.TempDir()}, s), terraform, call)
 	maps.DeleteFunc(got, func(_, text string) bool { return text == "/" })
 	wantFiles(t, got, want)
 }
@@ -205,24 +205,24 @@ func TestWholeOCI(t *testing.T) {
 	sum := o.add(t, "1.0.0", o.layer(layerType, zipOf(t, member{name: "main.tf", data: "# one"}, member{name: "bin/a", data: "a"})))
 	s := serveTLS(t, o.ServeHTTP)
 	call := scan.Call{Source: "oci://" + s.Listener.Addr().String() + "/acme/net?tag=1.0.0", Pin: scan.Pin{Hash: "oci:" + sum.String()}}
-	stock, want := t.TempDir(), map[string]string{"main.tf": "# one", "bin/a": "a"}
+	cache, want := t.TempDir(), map[string]string{"main.tf": "# one", "bin/a": "a"}
 	for i := range 2 {
-		wantFiles(t, wholeOf(t, newClient(t, Options{Stock: stock, Silent: i == 1}, s), tofu, call), want)
+		wantFiles(t, wholeOf(t, newClient(t, Options{Whole: true, Cache: cache, Silent: i == 1}, s), tofu, call), want)
 	}
-	if _, err := newClient(t, Options{Stock: t.TempDir()}, s).Whole(t.Context(), terraform, call); err == nil {
+	if _, err := newClient(t, Options{Whole: true, Cache: t.TempDir()}, s).Whole(t.Context(), terraform, call); err == nil {
 		t.Error("Terraform gets a package of an OCI registry, which it cannot fetch")
 	}
 }
 
-// TestStockIsDamaged cuts and changes a package in the stock: it is fetched again.
-func TestStockIsDamaged(t *testing.T) {
+// TestWholeIsDamaged cuts and changes a package in the cache: it is fetched again.
+func TestWholeIsDamaged(t *testing.T) {
 	t.Parallel()
 	data := zipOf(t, member{name: "main.tf", data: "# main"}, member{name: "x.bin", data: strings.Repeat("x", 4000)})
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(data) })
-	stock := t.TempDir()
+	cache := t.TempDir()
 	call := scan.Call{Source: s.URL + "/a.zip", Pin: scan.Pin{Hash: hashOf(t, newClient(t, Options{}, s), s.URL+"/a.zip").Hash}}
-	want := wholeOf(t, newClient(t, Options{Stock: stock}, s), terraform, call)
-	name := stockOf(t, stock)[0]
+	want := wholeOf(t, newClient(t, Options{Whole: true, Cache: cache}, s), terraform, call)
+	name := savedIn(t, cache)[0]
 	good, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -232,12 +232,12 @@ func TestStockIsDamaged(t *testing.T) {
 		"changed": []byte(strings.Replace(string(good), "# main", "# MAIN", 1)),
 	} {
 		writeFile(t, name, string(damaged), 0o600)
-		if _, err := newClient(t, Options{Stock: stock, Silent: true}, s).Whole(t.Context(), terraform, call); err == nil {
+		if _, err := newClient(t, Options{Whole: true, Cache: cache, Silent: true}, s).Whole(t.Context(), terraform, call); err == nil {
 			t.Errorf("%s: the package is taken", what)
 		}
-		wantFiles(t, wholeOf(t, newClient(t, Options{Stock: stock}, s), terraform, call), want)
+		wantFiles(t, wholeOf(t, newClient(t, Options{Whole: true, Cache: cache}, s), terraform, call), want)
 		if now, err := os.ReadFile(name); err != nil || string(now) != string(good) {
-			t.Errorf("%s: the stock has another file after the repair, %v", what, err)
+			t.Errorf("%s: the cache has another file after the repair, %v", what, err)
 		}
 	}
 }

@@ -62,16 +62,14 @@ func Get(ctx context.Context, s *Session, a Ask, g Getting) (Got, error) {
 	ctx, done := s.bounds.asking(ctx)
 	defer done()
 	c := a.means.Settings
-	s.stock = moduleCache(s.env, a, c.Cache)
-	if s.stock != "" {
-		s.stock = filepath.Join(s.stock, "whole")
-	} else {
+	s.packages = moduleCache(s.env, a, c.Cache)
+	if s.packages == "" {
 		dir, err := file.NewTemporaryDir("modules")
 		if err != nil {
 			return Got{}, fmt.Errorf("making a temporary directory: %w", err)
 		}
 		defer file.RemoveDir(dir)
-		s.stock = dir
+		s.packages = dir
 	}
 	j := newJob(s, a, c, a.targets[0], Visit{Lookup: &Lookup{}})
 	sets, err := chosen(j.scan.Sets, g.Set)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"log/slog"
@@ -104,7 +105,7 @@ type Session struct {
 	notes     *notes.Cache                            // nil remembers nothing
 	clients   *clients                                // of the GitHub server
 	fetchers  map[modulesKey]*module.Client           // see modulesFor
-	stock     string                                  // keeps whole packages of modules; empty: none are wanted
+	packages  string                                  // keeps whole packages of modules; empty: none are wanted
 	named     []svchost.Hostname                      // by the operator, in the CLI configuration
 	broken    map[provider.ToolName][]problem.Problem // errors in the CLI configuration of a tool
 	// warnings are about the CLI configuration.
@@ -202,8 +203,8 @@ func (s *Session) modulesFor(j job, client *transport.Client) *module.Client {
 		s.fetchers[key] = module.New(client, s.configs, module.Options{
 			Log: s.env.Log, Env: s.cliEnv(), AllowLocal: key.local,
 			Token: moduleToken(j), TokenHost: s.env.Server, Contact: j.contact(), Ambient: j.ambient(), Head: key.head != NoHead,
-			Cache: moduleCache(s.env, j.ask, j.settings.Cache), Jobs: j.settings.Jobs, Documents: s.documentsFor(key.head), Fetching: s.env.Fetching,
-			Stock: s.stock, Silent: j.ask.silent,
+			Cache: cmp.Or(s.packages, moduleCache(s.env, j.ask, j.settings.Cache)), Jobs: j.settings.Jobs, Documents: s.documentsFor(key.head), Fetching: s.env.Fetching,
+			Whole: s.packages != "", Silent: j.ask.silent,
 		})
 	}
 	return s.fetchers[key]

@@ -6,128 +6,81 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
+	"hash"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
-	"github.com/relock-dev/relock/internal/problem"
 )
 
-// stock keeps whole packages in a directory, one file for each hash of a lock file of modules:
-// a tar archive of all files, and its SHA-256. A damaged file counts as missing. The packages
-// are proven when they are put there, so anyone who can write to the directory decides what
-// they have.
-type stock struct {
-	dir    string // "": packages are not kept whole
-	pruned sync.Once
-}
-
-// stockSize bounds the stock. Packages that no run has used for longest are removed first.
-const stockSize = 2 << 30
-
-func (s *stock) file(key, extension string) string {
-	sum := sha256.Sum256([]byte(key))
-	return filepath.Join(s.dir, hex.EncodeToString(sum[:])+"."+extension)
-}
-
-func isStocked(name string) bool {
-	sum, ext, _ := strings.Cut(name, ".")
-	decoded, err := hex.DecodeString(sum)
-	return (ext == "tar" || ext == "place") && err == nil && len(decoded) == sha256.Size
-}
-
-// maxPlace bounds a file with a place.
-const maxPlace = 64 << 10
-
-// place is the place that was noted for a call.
-func (s *stock) place(key string) (p place, ok bool) {
-	src, err := file.ReadAtMost(s.file("place\n"+key, "place"), maxPlace)
-	return p, err == nil && json.Unmarshal(src, &p) == nil
-}
-
-// setPlace notes a place. A failure costs a later run its questions.
-func (s *stock) setPlace(key string, p place) {
-	src, err := json.Marshal(p)
-	if err == nil {
-		_ = file.Replace(s.file("place\n"+key, "place"), src, file.Options{Parents: 0o755})
-	}
-}
-
-// put puts a package into the stock. fill adds its files, and proves them.
-func (s *stock) put(hash string, fill func(*stocking) error) error {
-	err := file.Fill(s.file(hash, "tar"), func(f *os.File) error {
-		into := &stocking{file: f}
-		into.begin()
-		if err := fill(into); err != nil {
-			return err
-		}
-		return into.end()
-	})
-	if _, told := errors.AsType[*problem.Error](err); err != nil && !told {
-		return unread("keeping the module package: %v", file.Cause(err))
-	}
-	s.pruned.Do(func() { file.Prune(s.dir, isStocked, keptFor, stockSize) })
-	return err
-}
-
-// stocking is a package while it is put into the stock.
-type stocking struct {
+// packageWriter writes a package to a file of the cache: a tar archive, and its SHA-256.
+type packageWriter struct {
 	file *os.File
-	sum  hashWriter
+	sum  hash.Hash
 	tar  *tar.Writer
 	size int64
 }
 
-type hashWriter interface {
-	io.Writer
-	Sum(b []byte) []byte
+func newPackageWriter(f *os.File) *packageWriter {
+	w := &packageWriter{file: f}
+	w.begin()
+	return w
 }
 
-func (s *stocking) begin() {
-	s.sum, s.size = sha256.New(), 0
-	s.tar = tar.NewWriter(io.MultiWriter(s.file, s.sum))
+func (w *packageWriter) begin() {
+	w.sum, w.size = sha256.New(), 0
+	w.tar = tar.NewWriter(io.MultiWriter(w.file, w.sum))
 }
 
-// again drops what was added, since a damaged archive is fetched again. A nil stocking drops
+// again drops what was added, since a damaged archive is fetched again. A nil writer drops
 // nothing.
-func (s *stocking) again() error {
-	if s == nil {
+func (w *packageWriter) again() error {
+	if w == nil {
 		return nil
 	}
-	_, err := s.file.Seek(0, io.SeekStart)
-	s.begin()
-	return errors.Join(err, s.file.Truncate(0))
+	_, err := w.file.Seek(0, io.SeekStart)
+	w.begin()
+	return errors.Join(err, w.file.Truncate(0))
 }
 
-func (s *stocking) end() error {
-	if err := s.tar.Close(); err != nil {
+func (w *packageWriter) close() error {
+	if err := w.tar.Close(); err != nil {
 		return err
 	}
-	_, err := s.file.Write(s.sum.Sum(nil))
+	_, err := w.file.Write(w.sum.Sum(nil))
 	return err
 }
 
-// maxStocked bounds the bytes of a package, as its repository is bounded on the disk.
-const maxStocked = maxDirectory
+// hashRecord is the record with a package's hash, in the global header of the archive.
+const hashRecord = "RELOCK.hash"
+
+// addTree adds the files of a tree. hash is that of its package; empty: it is not known.
+func (w *packageWriter) addTree(t *filetree.Tree, hash string) error {
+	var err error
+	if hash != "" {
+		err = w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{hashRecord: hash}})
+	}
+	return errors.Join(err, w.tar.AddFS(t))
+}
+
+// maxPackage bounds the bytes of a package, as its repository is bounded on the disk.
+const maxPackage = maxDirectory
 
 // add adds a file with a number of bytes, or a link with its target as content. With a
 // negative number, the content is read to a temporary file first.
-func (s *stocking) add(name string, mode fs.FileMode, size int64, content io.Reader) error {
+func (w *packageWriter) add(name string, mode fs.FileMode, size int64, content io.Reader) error {
 	if size < 0 {
-		return s.addUnmeasured(name, mode, content)
+		return w.addUnmeasured(name, mode, content)
 	}
-	s.size += size
-	if s.size > maxStocked {
+	w.size += size
+	if w.size > maxPackage {
 		return errDirectory
 	}
 	h := &tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644, Size: size}
@@ -140,19 +93,19 @@ func (s *stocking) add(name string, mode fs.FileMode, size int64, content io.Rea
 			return err
 		}
 		h.Typeflag, h.Linkname, h.Size = tar.TypeSymlink, string(target), 0
-		return s.tar.WriteHeader(h)
+		return w.tar.WriteHeader(h)
 	}
-	if err := s.tar.WriteHeader(h); err != nil {
+	if err := w.tar.WriteHeader(h); err != nil {
 		return err
 	}
-	n, err := io.Copy(s.tar, content)
+	n, err := io.Copy(w.tar, content)
 	if err == nil && n < size {
 		err = io.ErrUnexpectedEOF
 	}
 	return err
 }
 
-func (s *stocking) addUnmeasured(name string, mode fs.FileMode, content io.Reader) error {
+func (w *packageWriter) addUnmeasured(name string, mode fs.FileMode, content io.Reader) error {
 	measured, err := file.NewTemporary()
 	if err != nil {
 		return err
@@ -162,11 +115,11 @@ func (s *stocking) addUnmeasured(name string, mode fs.FileMode, content io.Reade
 	if err != nil {
 		return err
 	}
-	return s.add(name, mode, size, io.NewSectionReader(measured, 0, size))
+	return w.add(name, mode, size, io.NewSectionReader(measured, 0, size))
 }
 
-func (s *stocking) addDir(name string) error {
-	return s.tar.WriteHeader(&tar.Header{Name: name + "/", Typeflag: tar.TypeDir, Mode: 0o755})
+func (w *packageWriter) addDir(name string) error {
+	return w.tar.WriteHeader(&tar.Header{Name: name + "/", Typeflag: tar.TypeDir, Mode: 0o755})
 }
 
 // Whole is a package with all of its files, or a directory of this machine.
@@ -178,7 +131,8 @@ type Whole struct {
 	// Pointers are files that Git LFS keeps elsewhere: the commit has a pointer to each.
 	Pointers []string
 
-	archive string // the file of the stock
+	archive string // the file of the cache
+	hash    string // of the whole package, if it was known
 }
 
 // Member is a file, a link or a directory of a package.
@@ -190,12 +144,13 @@ type Member struct {
 	offset int64
 }
 
-// errDamaged is the reason why a file of the stock counts as missing.
+// errDamaged is the reason why a file of the cache counts as missing.
 var errDamaged = errors.New("it is damaged")
 
-// get is the package with a hash. Its error is fs.ErrNotExist or errDamaged, or one of reading.
-func (s *stock) get(hash string) (*Whole, error) {
-	f, err := file.Open(s.file(hash, "tar"))
+// readPackage reads a file of packageWriter. Its error is fs.ErrNotExist or errDamaged, or one
+// of reading.
+func readPackage(name string, ofGit bool) (*Whole, error) {
+	f, err := file.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -205,10 +160,10 @@ func (s *stock) get(hash string) (*Whole, error) {
 		return nil, err
 	}
 	sum, end := sha256.New(), info.Size()-sha256.Size
-	counted := &counter{Reader: io.TeeReader(bufio.NewReaderSize(io.NewSectionReader(f, 0, max(end, 0)), 1<<20), sum)}
-	w := &Whole{archive: f.Name()}
+	counted := &counter{Reader: io.TeeReader(bufio.NewReaderSize(io.NewSectionReader(f, 0, max(end, 0)), 64<<10), sum)}
+	w := &Whole{archive: name}
 	members := map[string]Member{}
-	err = indexStocked(counted, strings.HasPrefix(hash, gitHash), w, members)
+	err = w.index(counted, ofGit, members)
 	if err == nil {
 		_, err = io.Copy(io.Discard, counted)
 	}
@@ -219,11 +174,8 @@ func (s *stock) get(hash string) (*Whole, error) {
 	if err != nil || !bytes.Equal(sum.Sum(nil), want) {
 		return nil, cmp.Or(err, errDamaged)
 	}
-	for _, m := range members {
-		w.Members = append(w.Members, m)
-	}
-	slices.SortFunc(w.Members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
-	file.Touch(f.Name())
+	w.Members = slices.SortedFunc(maps.Values(members), func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	file.Touch(name)
 	return w, nil
 }
 
@@ -242,9 +194,9 @@ func (c *counter) Read(p []byte) (int, error) {
 // lfsPointer is how a file begins that stands for another one [docs: git-lfs, spec].
 const lfsPointer = "version https://git-lfs.github.com/spec/"
 
-// indexStocked finds the members of a package. In an archive a file replaces an earlier one at
-// the same path.
-func indexStocked(counted *counter, ofGit bool, w *Whole, members map[string]Member) error {
+// index finds the members of a package. In an archive a file replaces an earlier one at the
+// same path.
+func (w *Whole) index(counted *counter, ofGit bool, members map[string]Member) error {
 	for r := tar.NewReader(counted); ; {
 		h, err := r.Next()
 		if err == io.EOF {
@@ -252,6 +204,10 @@ func indexStocked(counted *counter, ofGit bool, w *Whole, members map[string]Mem
 		}
 		if err != nil && !errors.Is(err, tar.ErrInsecurePath) { // the name is a key, and no path
 			return err
+		}
+		if h.Typeflag == tar.TypeXGlobalHeader {
+			w.hash = h.PAXRecords[hashRecord]
+			continue
 		}
 		m := Member{Name: strings.TrimSuffix(h.Name, "/"), Mode: h.FileInfo().Mode(), Target: h.Linkname, Size: h.Size, offset: counted.read}
 		members[m.Name] = m
