@@ -406,7 +406,7 @@ func (c *Client) whole(ctx context.Context, tool provider.Tool, at location, cal
 			return p, err
 		}
 	}
-	p, err := c.packages.Do(ctx, packageQuestion{at.origin(), hashed}, func() (contents, error) { return c.get(ctx, tool, at, hashed) })
+	p, err := c.packages.Do(ctx, packageQuestion{at.origin(), hashed}, func() (contents, error) { return c.get(ctx, tool, at, archiveForm{hashed: hashed}) })
 	if err == nil && pin != "" && p.hash != pin {
 		return contents{}, moved(pin, p.hash)
 	}
@@ -435,7 +435,7 @@ func (c *Client) part(ctx context.Context, p contents, dir string) (contents, er
 }
 
 // get fetches a package from an address that is no reference to another one.
-func (c *Client) get(ctx context.Context, tool provider.Tool, at location, hashed bool) (contents, error) {
+func (c *Client) get(ctx context.Context, tool provider.Tool, at location, form archiveForm) (contents, error) {
 	if err := c.mayRead(at); err != nil {
 		return contents{}, err
 	}
@@ -449,14 +449,13 @@ func (c *Client) get(ctx context.Context, tool provider.Tool, at location, hashe
 		return contents{}, ended(ctx)
 	}
 	defer c.slots.Release(1)
-	form := archiveForm{hashed: hashed}
 	if at.archive != nil {
 		return c.web.download(ctx, *at.archive, form, checksum{})
 	}
 	c.opts.Log.DebugContext(ctx, "fetching a module package", "getter", a.Getter, "url", redact(a.URL))
 	switch a.Getter {
 	case "git":
-		return c.gits.fetch(ctx, a, from)
+		return c.gits.fetch(ctx, a, from, form.whole)
 	case "http", "https":
 		return c.web.fetch(ctx, a, from, form)
 	case "file":

@@ -86,8 +86,9 @@ func (g *gits) named(ctx context.Context, a moduleaddr.Package, from *url.URL) (
 	return r, ref, err
 }
 
-// fetch reads the files of a commit.
-func (g *gits) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (contents, error) {
+// fetch reads the files of a commit. whole takes all of them; nil: files of configurations are
+// kept.
+func (g *gits) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL, whole *packageWriter) (contents, error) {
 	r, ref, err := g.named(ctx, a, from)
 	if err != nil {
 		return contents{}, err
@@ -97,7 +98,7 @@ func (g *gits) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (
 		if err := g.prove(ctx, r, named.Commit); err != nil {
 			return contents{}, err
 		}
-		if p, ok := g.saved(r.url, named.Commit); ok {
+		if p, ok := g.saved(r.url, named.Commit); ok && whole == nil {
 			p.reference = named
 			return p, nil
 		}
@@ -109,6 +110,12 @@ func (g *gits) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (
 				return contents{}, err
 			}
 			g.cache.setReachable(gitID(r.url, named.Commit))
+		}
+		if whole != nil {
+			into := newFilling()
+			into.whole = whole
+			err := g.fill(ctx, repository, into, "", named.Commit, 0)
+			return g.cache.save(contents{hash: gitHash + named.Commit}, ""), err
 		}
 		p, err := g.commit(ctx, repository, named.Commit, 0)
 		p.reference = named
@@ -184,20 +191,24 @@ func (g *gits) commit(ctx context.Context, r *gitRepository, commit string, dept
 	if p, ok := g.saved(r.remote.url, commit); ok {
 		return p, nil
 	}
-	if err := r.fetch(ctx, commit); err != nil {
+	into := newFilling()
+	if err := g.fill(ctx, r, into, "", commit, depth); err != nil {
 		return contents{}, err
-	}
-	into, links, err := r.read(ctx, commit)
-	if err != nil {
-		return contents{}, err
-	}
-	if len(links) > 0 {
-		if err := g.submodules(ctx, r, into, commit, links, depth); err != nil {
-			return contents{}, err
-		}
 	}
 	id := gitID(r.remote.url, commit)
 	return g.cache.save(contents{fs: into.Tree(), id: id, hash: gitHash + commit}, id), nil
+}
+
+// fill adds the files of a commit below a directory, and those of its submodules.
+func (g *gits) fill(ctx context.Context, r *gitRepository, into *filling, dir, commit string, depth int) error {
+	if err := r.fetch(ctx, commit, into.whole != nil); err != nil {
+		return err
+	}
+	links, err := r.read(ctx, into, dir, commit)
+	if err != nil || len(links) == 0 {
+		return err
+	}
+	return g.submodules(ctx, r, into, dir, commit, links, depth)
 }
 
 // saved is a commit from the cache.

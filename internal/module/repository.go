@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -240,17 +241,15 @@ func (r *gitRepository) reset(ctx context.Context) error {
 	return err
 }
 
-// fetch gets one commit without its history, and without files that are too large for
-// configuration: see fetchMissing. Some servers do not give a commit that they do not
-// advertise. A server with plain files over HTTP can leave nothing out. Then all is
-// fetched.
-func (r *gitRepository) fetch(ctx context.Context, commit string) error {
-	return r.fetchCommit(ctx, commit, "--filter=blob:limit=1m")
-}
-
-// fetchCommit gets one commit without its history.
-func (r *gitRepository) fetchCommit(ctx context.Context, commit string, options ...string) error {
-	args := append([]string{"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"}, options...)
+// fetch gets one commit without its history. Unless it is wanted whole, files are left out
+// that are too large for configuration: see fetchMissing. Some servers do not give a commit
+// that they do not advertise. A server with plain files over HTTP can leave nothing out. Then
+// all is fetched.
+func (r *gitRepository) fetch(ctx context.Context, commit string, whole bool) error {
+	args := []string{"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"}
+	if !whole {
+		args = append(args, "--filter=blob:limit=1m")
+	}
 	err := r.bounded(ctx, nil, append(args, "origin", commit)...)
 	if err == nil {
 		return nil
@@ -299,37 +298,34 @@ func (r *gitRepository) records(ctx context.Context, end byte, take func(record 
 	}, args...)
 }
 
-// read reads the kept files of a commit, and returns its submodules.
-func (r *gitRepository) read(ctx context.Context, commit string) (_ *filling, submodules []gitEntry, _ error) {
-	into := newFilling()
+// read adds the files of a commit below a directory, and returns its submodules.
+func (r *gitRepository) read(ctx context.Context, into *filling, dir, commit string) (submodules []gitEntry, _ error) {
 	var blobs []gitEntry
 	err := r.list(ctx, commit, func(entry gitEntry) error {
 		err := into.count()
 		switch {
-		case err != nil || nameless(entry.name):
-		case entry.mode == modeDir:
-			err = into.AddDir(entry.name)
+		case err != nil || into.whole == nil && nameless(entry.name):
 		case entry.mode == modeModule:
-			err = into.AddDir(entry.name)
 			submodules = append(submodules, entry)
-		case entry.mode == modeLink || kept(entry.name):
+		case entry.mode == modeDir && into.whole != nil: // its files make it
+		case entry.mode == modeDir:
+			err = into.dir(path.Join(dir, entry.name))
+		case entry.mode == modeLink || into.opens(entry.name):
 			blobs = append(blobs, entry)
 		}
 		return err
 	})
 	if err != nil || len(blobs) == 0 {
-		return into, submodules, err
+		return submodules, err
 	}
-	if err := r.fetchMissing(ctx, commit, blobs); err != nil {
-		return nil, nil, err
-	}
-	err = r.readBlobs(ctx, blobs, func(b gitEntry, _ int64, content io.Reader) error {
-		if b.mode == modeLink {
-			return readLink(content, into, b.name)
+	if into.whole == nil {
+		if err := r.fetchMissing(ctx, commit, blobs); err != nil {
+			return nil, err
 		}
-		return into.file(b.name, content)
+	}
+	return submodules, r.readBlobs(ctx, blobs, func(b gitEntry, size int64, content io.Reader) error {
+		return into.blob(path.Join(dir, b.name), b.mode, size, content)
 	})
-	return into, submodules, err
 }
 
 // list passes the paths of a commit to take.
@@ -417,16 +413,4 @@ func readBlob(out *bufio.Reader, b gitEntry, take func(gitEntry, int64, io.Reade
 	}
 	_, err = out.Discard(1)
 	return err
-}
-
-// maxTarget bounds the target of a link, as operating systems do.
-const maxTarget = 4096
-
-// readLink adds a link, whose content is its target.
-func readLink(content io.Reader, into *filling, name string) error {
-	target, err := io.ReadAll(io.LimitReader(content, maxTarget))
-	if err != nil {
-		return err
-	}
-	return into.AddLink(name, string(target))
 }

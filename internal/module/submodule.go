@@ -18,51 +18,60 @@ const (
 )
 
 // submodules adds the files of submodules. The tools fetch all submodules, and stop at the
-// first failure [go-getter 1.7 get_git.go]. relock records a failure in the submodule's
-// directory, and only a reader of that directory sees it: most submodules have nothing to
-// do with modules.
-func (g *gits) submodules(ctx context.Context, r *gitRepository, into *filling, commit string, links []gitEntry, depth int) error {
+// first failure [go-getter 1.7 get_git.go], as is done for a whole package. Otherwise a
+// failure is recorded in the submodule's directory, and only a reader of that directory sees
+// it: most submodules have nothing to do with modules.
+func (g *gits) submodules(ctx context.Context, r *gitRepository, into *filling, dir, commit string, links []gitEntry, depth int) error {
 	config, err := r.gitmodules(ctx, commit)
 	if err != nil {
 		return err
 	}
 	for i, link := range links {
+		at := path.Join(dir, link.name)
 		settings, ok := config[link.name]
 		switch {
 		case settings.update == "none": // the tools leave the directory empty, too [go-getter 1.7 get_git.go]
-			continue
+			err = into.dir(at)
 		case !ok:
 			err = unread(".gitmodules has no URL for it")
 		case i >= maxSubmodules || depth >= maxSubmoduleDepth:
 			err = unread("the git repository has too many submodules")
 		default:
-			err = g.submodule(ctx, r, into, link, settings.url, depth)
+			err = g.submodule(ctx, r, into, at, link.id, settings.url, depth)
 		}
 		if over := ended(ctx); over != nil {
 			return over
 		}
-		if err != nil {
-			if err := into.AddMissing(link.name, fs.ModeDir|0o755, 0, attempting("fetching the git submodule "+link.name, err)); err != nil {
-				return unread("the git repository cannot be read: %v", err)
-			}
+		if err == nil {
+			continue
+		}
+		err = attempting("fetching the git submodule "+link.name, err)
+		if into.whole != nil {
+			return err
+		}
+		if err := into.AddMissing(at, fs.ModeDir|0o755, 0, err); err != nil {
+			return unread("the git repository cannot be read: %v", err)
 		}
 	}
 	return nil
 }
 
 // submodule adds the files of a submodule.
-func (g *gits) submodule(ctx context.Context, parent *gitRepository, into *filling, link gitEntry, text string, depth int) error {
+func (g *gits) submodule(ctx context.Context, parent *gitRepository, into *filling, dir, commit, text string, depth int) error {
 	child, err := g.openSubmodule(ctx, parent, text)
 	if err != nil {
 		return err
 	}
 	defer child.close()
-	p, err := g.commit(ctx, child, link.id, depth+1)
+	if into.whole != nil {
+		return g.fill(ctx, child, into, dir, commit, depth+1)
+	}
+	p, err := g.commit(ctx, child, commit, depth+1)
 	if err != nil {
 		return err
 	}
-	if err := into.AddTree(link.name, p.fs.(*filetree.Tree)); err != nil {
-		return unread("the git submodule %s cannot be read: %v", link.name, err)
+	if err := into.AddTree(dir, p.fs.(*filetree.Tree)); err != nil {
+		return unread("the git submodule %s cannot be read: %v", dir, err)
 	}
 	return nil
 }

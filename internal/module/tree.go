@@ -95,6 +95,33 @@ func (f *filling) file(name string, r io.Reader) error {
 	return f.AddFile(name, 0o644, data)
 }
 
+// dir adds a directory.
+func (f *filling) dir(name string) error {
+	if f.whole != nil {
+		return f.whole.addDir(name)
+	}
+	return f.AddDir(name)
+}
+
+// maxTarget bounds the target of a link, as operating systems do.
+const maxTarget = 4096
+
+// blob adds a file of git. The content of a link is its target.
+func (f *filling) blob(name, mode string, size int64, content io.Reader) error {
+	if f.whole != nil {
+		kinds := map[string]fs.FileMode{modeExec: 0o755, modeLink: fs.ModeSymlink}
+		return f.whole.add(name, kinds[mode], size, content)
+	}
+	if mode != modeLink {
+		return f.file(name, content)
+	}
+	target, err := io.ReadAll(io.LimitReader(content, maxTarget))
+	if err != nil {
+		return err
+	}
+	return f.AddLink(name, string(target))
+}
+
 // packed is an entry of an archive or of a store.
 type packed struct {
 	name string
@@ -119,10 +146,8 @@ func (f *filling) entry(e packed) error {
 		return errors.New("it has an entry that leads out")
 	case place == "" || nameless(place) && (e.mode.IsDir() || f.sums == nil && f.whole == nil):
 		return nil
-	case e.mode.IsDir() && f.whole != nil:
-		return f.whole.addDir(place)
 	case e.mode.IsDir():
-		return f.AddDir(place)
+		return f.dir(place)
 	case !f.opens(place):
 		return f.AddDir(path.Dir(place))
 	}

@@ -3,14 +3,10 @@ package module
 import (
 	"context"
 	"encoding/json"
-	"io"
-	"io/fs"
 	"net/url"
-	"path"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/moduleaddr"
-	"github.com/relock-dev/relock/internal/oci"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -33,14 +29,10 @@ func (w wholes) proven(ctx context.Context, tool provider.Tool, at location, pin
 		if err := w.opts.mayAsk(); err != nil {
 			return contents{}, err
 		}
-		if w.slots.Acquire(ctx, 1) != nil {
-			return contents{}, ended(ctx)
-		}
-		defer w.slots.Release(1)
 		err := w.cache.saveWhole(pin, func(into *packageWriter) error {
-			now, err := w.getWhole(ctx, tool, at, into)
-			if err == nil && now != pin {
-				return moved(pin, now)
+			now, err := w.get(ctx, tool, at, archiveForm{hashed: true, whole: into})
+			if err == nil && now.hash != pin {
+				return moved(pin, now.hash)
 			}
 			return err
 		})
@@ -78,112 +70,6 @@ func (w wholes) prove(ctx context.Context, at location, pin string) error {
 		}
 	}
 	return w.gits.prove(ctx, r, commit)
-}
-
-// getWhole fetches all files of a package, and returns their hash.
-func (w wholes) getWhole(ctx context.Context, tool provider.Tool, at location, into *packageWriter) (string, error) {
-	a, from := at.address.Package, at.from
-	w.opts.Log.DebugContext(ctx, "fetching a whole module package", "getter", a.Getter, "url", redact(a.URL))
-	want := archiveForm{hashed: true, whole: into}
-	var got contents
-	var err error
-	switch {
-	case at.archive != nil:
-		got, err = w.web.download(ctx, *at.archive, want, checksum{})
-	case a.Getter == "git":
-		return into.addNamed(ctx, &w.gits, a, from)
-	case a.Getter == "http" || a.Getter == "https":
-		got, err = w.web.fetch(ctx, a, from, want)
-	case a.Getter == "s3" || a.Getter == "gcs":
-		got, err = w.stores.fetch(ctx, a, from, want)
-	case a.Getter == "oci" && tool.Has(provider.OCIModules):
-		got, err = fromOCI(ctx, oci.Client{Transport: w.transport, Ambient: w.opts.Ambient}, w.tools[tool.Name].config, w.cache, a, want)
-	default:
-		return "", invalidAddress("invalid module source address: %s fetches no package of the kind %q that can be locked", tool, a.Getter)
-	}
-	return got.hash, err
-}
-
-// addNamed adds all files of the commit that an address names, and returns their hash. git
-// has checked its objects when it got them.
-func (w *packageWriter) addNamed(ctx context.Context, g *gits, a moduleaddr.Package, from *url.URL) (string, error) {
-	r, ref, err := g.named(ctx, a, from)
-	if err != nil {
-		return "", err
-	}
-	g.cache.fetched.Add(1)
-	return inRepository(ctx, g, r, func(repository *gitRepository) (string, error) {
-		return gitHash + ref.name, w.addCommit(ctx, g, repository, ref.name, "", 0)
-	})
-}
-
-// addCommit adds all files of a commit, as they were committed, and those of its submodules.
-// The tools stop at the first submodule that cannot be fetched [go-getter 1.7 get_git.go].
-func (w *packageWriter) addCommit(ctx context.Context, g *gits, r *gitRepository, commit, dir string, depth int) error {
-	if err := r.fetchCommit(ctx, commit); err != nil {
-		return err
-	}
-	var blobs, modules []gitEntry
-	err := r.list(ctx, commit, func(e gitEntry) error {
-		switch e.mode {
-		case modeDir:
-		case modeModule:
-			modules = append(modules, e)
-		default:
-			blobs = append(blobs, e)
-		}
-		if len(blobs)+len(modules) > maxEntries {
-			return errTooMany
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	err = r.readBlobs(ctx, blobs, func(b gitEntry, size int64, content io.Reader) error {
-		mode := fs.FileMode(0o644)
-		switch b.mode {
-		case modeLink:
-			mode = fs.ModeSymlink
-		case modeExec:
-			mode = 0o755
-		}
-		return w.add(path.Join(dir, b.name), mode, size, content)
-	})
-	if err != nil || len(modules) == 0 {
-		return err
-	}
-	config, err := r.gitmodules(ctx, commit)
-	if err != nil {
-		return err
-	}
-	for i, link := range modules {
-		at := path.Join(dir, link.name)
-		settings, ok := config[link.name]
-		switch {
-		case settings.update == "none": // the tools leave the directory empty, too [go-getter 1.7 get_git.go]
-			err = w.addDir(at)
-		case !ok:
-			err = unread(".gitmodules has no URL for it")
-		case i >= maxSubmodules || depth >= maxSubmoduleDepth:
-			err = unread("the git repository has too many submodules")
-		default:
-			err = w.addSubmodule(ctx, g, r, link.id, settings.url, at, depth)
-		}
-		if err != nil {
-			return attempting("fetching the git submodule "+link.name, err)
-		}
-	}
-	return nil
-}
-
-func (w *packageWriter) addSubmodule(ctx context.Context, g *gits, parent *gitRepository, commit, text, dir string, depth int) error {
-	child, err := g.openSubmodule(ctx, parent, text)
-	if err != nil {
-		return err
-	}
-	defer child.close()
-	return w.addCommit(ctx, g, child, commit, dir, depth+1)
 }
 
 // place is where the module of a pinned call is in its package, as servers have said. A later
