@@ -129,9 +129,6 @@ type Client struct {
 	tags      memo.Memo[string, []string]        // tags of git repositories, by package address
 	// references are what refs of git name now, by package address.
 	references memo.Memo[string, scan.Reference]
-	// ancestors are the commits from which a commit descends, and that one, by package
-	// address and commit.
-	ancestors memo.Memo[string, commits]
 }
 
 var _ scan.Source = (*Client)(nil)
@@ -149,7 +146,7 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 	m := means{opts, t, &cache{dir: opts.Cache, log: opts.Log}, &memo.Memo[string, netip.Addr]{ForgetErrors: true}}
 	c := &Client{
 		means: m, tools: map[provider.ToolName]toolConfig{}, slots: semaphore.NewWeighted(int64(cmp.Or(opts.Jobs, DefaultJobs))),
-		gits: gits{m, &memo.Memo[gitQuestion, commits]{}, &memo.Memo[gitQuestion, commits]{}}, web: web{m, readNetrc(opts.Env)}, stores: stores{m, publicClouds},
+		gits: gits{m, &memo.Memo[gitQuestion, commits]{}, &memo.Memo[historyQuestion, commits]{}}, web: web{m, readNetrc(opts.Env)}, stores: stores{m, publicClouds},
 	}
 	c.registries = registries{transport: t, tools: c.tools}
 	for _, tool := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {

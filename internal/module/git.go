@@ -39,6 +39,11 @@ func (r gitRemote) question() gitQuestion {
 	return q
 }
 
+type historyQuestion struct {
+	gitQuestion
+	of string
+}
+
 // reference names a commit of a repository.
 type reference struct {
 	name    string // a branch, a tag, a commit or any other revision of git; "" is the default branch
@@ -54,7 +59,8 @@ func (r reference) commit() (scan.Reference, bool) {
 // of a repository has any effect.
 type gits struct {
 	means
-	tips, histories *memo.Memo[gitQuestion, commits] // of remotes that are asked for a commit
+	tips      *memo.Memo[gitQuestion, commits] // of remotes that are asked for a commit
+	histories *memo.Memo[historyQuestion, commits]
 }
 
 // named reads the repository and the reference from a package address, and refuses a
@@ -135,9 +141,7 @@ func (g *gits) prove(ctx context.Context, r gitRemote, commit string) error {
 		return inRepository(ctx, g, r, func(repository *gitRepository) (commits, error) { return repository.tips(ctx) })
 	})
 	if err == nil && !found.has(commit) {
-		found, err = g.histories.Do(ctx, r.question(), func() (commits, error) {
-			return inRepository(ctx, g, r, func(repository *gitRepository) (commits, error) { return repository.history(ctx, "--all") })
-		})
+		found, err = g.history(ctx, r, "--all")
 	}
 	switch {
 	case err != nil:
@@ -151,6 +155,13 @@ func (g *gits) prove(ctx context.Context, r gitRemote, commit string) error {
 	}
 	g.cache.setReachable(gitID(r.url, commit))
 	return nil
+}
+
+// history is a commit with its ancestors or, for --all, the commits of all branches and tags.
+func (g *gits) history(ctx context.Context, r gitRemote, of string) (commits, error) {
+	return g.histories.Do(ctx, historyQuestion{r.question(), of}, func() (commits, error) {
+		return inRepository(ctx, g, r, func(repository *gitRepository) (commits, error) { return repository.history(ctx, of) })
+	})
 }
 
 // tags are a repository's tags with a prefix.

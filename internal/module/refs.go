@@ -29,12 +29,8 @@ func (c *Client) Latest(ctx context.Context, tool provider.Tool, call scan.Call)
 	if inUse == nil {
 		return scan.Call{}, "", nil
 	}
-	tags, err := c.tags.Do(ctx, a.Package.Key(), func() (tags []string, err error) {
-		err = c.askGit(ctx, a.Package, func(r gitRemote, _ reference) error {
-			tags, err = c.gits.tags(ctx, r, inUse[1])
-			return err
-		})
-		return tags, err
+	tags, err := c.tags.Do(ctx, a.Package.Key(), func() ([]string, error) {
+		return askGit(ctx, c, a.Package, func(r gitRemote, _ reference) ([]string, error) { return c.gits.tags(ctx, r, inUse[1]) })
 	})
 	if err != nil {
 		return scan.Call{}, "", err
@@ -86,16 +82,13 @@ func (c *Client) Names(ctx context.Context, tool provider.Tool, call scan.Call) 
 	if err != nil || a.Kind != moduleaddr.Remote || a.Package.Getter != "git" {
 		return scan.Reference{}, nil
 	}
-	return c.references.Do(ctx, a.Package.Key(), func() (found scan.Reference, err error) {
-		err = c.askGit(ctx, a.Package, func(r gitRemote, ref reference) error {
-			var known bool
-			found, known = ref.commit()
-			if !known {
-				found, err = inRepository(ctx, &c.gits, r, func(repository *gitRepository) (scan.Reference, error) { return repository.resolve(ctx, ref) })
+	return c.references.Do(ctx, a.Package.Key(), func() (scan.Reference, error) {
+		return askGit(ctx, c, a.Package, func(r gitRemote, ref reference) (scan.Reference, error) {
+			if found, known := ref.commit(); known {
+				return found, nil
 			}
-			return err
+			return inRepository(ctx, &c.gits, r, func(repository *gitRepository) (scan.Reference, error) { return repository.resolve(ctx, ref) })
 		})
-		return found, err
 	})
 }
 
@@ -103,39 +96,34 @@ func (c *Client) Names(ctx context.Context, tool provider.Tool, call scan.Call) 
 // of a git repository has. Other errors are those of Fetch, and say nothing about the
 // commit.
 func (c *Client) Reachable(ctx context.Context, repository moduleaddr.Package, commit string) error {
-	return c.askGit(ctx, repository, func(r gitRemote, _ reference) error { return c.gits.prove(ctx, r, commit) })
+	_, err := askGit(ctx, c, repository, func(r gitRemote, _ reference) (struct{}, error) { return struct{}{}, c.gits.prove(ctx, r, commit) })
+	return err
 }
 
 // Precedes reports whether a commit of a git repository is another one or its ancestor.
 // Errors are those of Fetch.
 func (c *Client) Precedes(ctx context.Context, repository moduleaddr.Package, commit, of string) (bool, error) {
-	ancestors, err := c.ancestors.Do(ctx, repository.Key()+" "+of, func() (found commits, err error) {
-		err = c.askGit(ctx, repository, func(r gitRemote, _ reference) error {
-			found, err = inRepository(ctx, &c.gits, r, func(repository *gitRepository) (commits, error) { return repository.history(ctx, of) })
-			return err
-		})
-		return found, err
-	})
+	ancestors, err := askGit(ctx, c, repository, func(r gitRemote, _ reference) (commits, error) { return c.gits.history(ctx, r, of) })
 	return ancestors.has(commit), err
 }
 
 // askGit asks something about a git repository, if it may be asked, as get does for a package.
-func (c *Client) askGit(ctx context.Context, a moduleaddr.Package, ask func(gitRemote, reference) error) error {
+func askGit[T any](ctx context.Context, c *Client, a moduleaddr.Package, ask func(gitRemote, reference) (T, error)) (answer T, err error) {
 	if err := c.opts.mayContact(a.URL.Hostname()); err != nil {
-		return err
+		return answer, err
 	}
 	if c.slots.Acquire(ctx, 1) != nil {
-		return ended(ctx)
+		return answer, ended(ctx)
 	}
 	defer c.slots.Release(1)
 	r, ref, err := c.gits.named(ctx, a, nil)
 	if err == nil {
-		err = ask(r, ref)
+		answer, err = ask(r, ref)
 	}
 	if err != nil {
-		return unfetched("module package", redact(a.URL), err)
+		return answer, unfetched("module package", redact(a.URL), err)
 	}
-	return nil
+	return answer, nil
 }
 
 func withRef(source, ref string) (string, error) {

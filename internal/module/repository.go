@@ -167,8 +167,7 @@ func (r *gitRepository) tips(ctx context.Context) (commits, error) {
 	return r.commits(ctx, "ls-remote", "origin", "HEAD", "refs/heads/*", "refs/tags/*")
 }
 
-// history is a commit with its ancestors or, for --all, the commits of all branches and tags.
-// Most servers send them without files.
+// history lists commits: see gits.history. Most servers send them without files.
 func (r *gitRepository) history(ctx context.Context, of string) (commits, error) {
 	if err := r.cloneCommits(ctx); err != nil {
 		return nil, err
