@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -118,13 +119,8 @@ func (j readings) module() RootModule {
 	m.Sets, m.Readings = "", nil
 	for _, r := range j.all {
 		m.Sets = m.Sets.With(r.Sets)
-		m.Made.Start = firstLock(m.Made.Start, r.Made.Start)
-		m.Newer = m.Newer || r.Newer
+		m.Made.Start = cmp.Or(m.Made.Start, r.Made.Start)
 	}
-	for _, r := range j.all[1:] {
-		m.AnyChange = m.AnyChange || r.AnyChange
-	}
-	m.AnyChange = m.AnyChange || j.all[0].AnyChange
 	if len(j.known) < len(j.all) && m.StandIn == StandInNone {
 		m.StandIn = StandInParts
 	}
@@ -132,10 +128,7 @@ func (j readings) module() RootModule {
 		m.Divided = m.Sets
 	}
 	m.Made.Origin = strings.Join(union(j.all, func(r RootModule) []string { return origins(r.Made) }), nameGap)
-	m.Files = union(j.all, func(r RootModule) []string { return r.Files })
-	m.Made.Holes = union(j.all, func(r RootModule) []Hole { return r.Made.Holes })
-	m.Made.Assumptions = union(j.all, func(r RootModule) []string { return r.Made.Assumptions })
-	m.Unfamiliar = union(j.all, func(r RootModule) []problem.Problem { return r.Unfamiliar })
+	joinFacts(&m, j.all)
 	m.Made.Unread = j.unread(func(r RootModule) []Unread { return r.Made.Unread })
 	alike := j.alike()
 	m.Tree = j.tree(func(r RootModule) ModuleTree { return r.Tree }, alike)
@@ -154,13 +147,6 @@ func origins(m Made) []string {
 		return nil
 	}
 	return []string{m.Origin}
-}
-
-func firstLock(a, b *lockfile.File) *lockfile.File {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // alike are the providers for which all readings have the same requirements.
@@ -191,15 +177,9 @@ func termsOf(t ModuleTree, addr provider.Addr) []Term {
 
 // tree joins the same tree of all readings.
 func (j readings) tree(of func(RootModule) ModuleTree, alike map[provider.Addr]bool) ModuleTree {
-	var t ModuleTree
+	t := joinedLists(j.known, of)
 	t.Requirements = j.requirements(of, alike)
 	t.Unread = j.unread(func(r RootModule) []Unread { return of(r).Unread })
-	t.Fetched = union(j.known, func(r RootModule) []Fetched { return of(r).Fetched })
-	t.Sources = union(j.known, func(r RootModule) []Fetched { return of(r).Sources })
-	t.Kept = union(j.known, func(r RootModule) []problem.Problem { return of(r).Kept })
-	t.Dirs = union(j.known, func(r RootModule) []string { return of(r).Dirs })
-	slices.Sort(t.Dirs)
-	t.Notes = union(j.known, func(r RootModule) []problem.Problem { return of(r).Notes })
 	t.Diagnostics = j.diagnostics(func(r RootModule) []problem.Problem { return of(r).Diagnostics })
 	return t
 }
@@ -319,6 +299,30 @@ func (j readings) differentProviders(required []Requirement) string {
 		parts = append(parts[:mostLeft], fmt.Sprintf("and so on with %d more", more))
 	}
 	return "init removes entries that other sets require, and fails with -lockfile=readonly: " + strings.Join(parts, "; ")
+}
+
+// joinFacts joins facts of readings or of units.
+func joinFacts(m *RootModule, all []RootModule) {
+	for _, r := range all {
+		m.Newer, m.AnyChange = m.Newer || r.Newer, m.AnyChange || r.AnyChange
+	}
+	m.Files = union(all, func(r RootModule) []string { return r.Files })
+	m.Unfamiliar = union(all, func(r RootModule) []problem.Problem { return r.Unfamiliar })
+	m.Made.Holes = union(all, func(r RootModule) []Hole { return r.Made.Holes })
+	m.Made.Assumptions = union(all, func(r RootModule) []string { return r.Made.Assumptions })
+}
+
+// joinedLists joins the lists of the same module tree of readings or of units.
+func joinedLists(all []RootModule, of func(RootModule) ModuleTree) ModuleTree {
+	t := ModuleTree{
+		Fetched: union(all, func(r RootModule) []Fetched { return of(r).Fetched }),
+		Sources: union(all, func(r RootModule) []Fetched { return of(r).Sources }),
+		Kept:    union(all, func(r RootModule) []problem.Problem { return of(r).Kept }),
+		Dirs:    union(all, func(r RootModule) []string { return of(r).Dirs }),
+		Notes:   union(all, func(r RootModule) []problem.Problem { return of(r).Notes }),
+	}
+	slices.Sort(t.Dirs)
+	return t
 }
 
 // union are the distinct elements of lists, in their order.

@@ -34,15 +34,10 @@ func joined(r Root, units []RootModule) RootModule {
 	}
 	for _, u := range units {
 		m.Made.Units = append(m.Made.Units, u.Dir)
-		m.Newer = m.Newer || u.Newer
-		m.AnyChange = m.AnyChange || u.AnyChange
 	}
-	m.Files = union(units, func(u RootModule) []string { return u.Files })
+	joinFacts(&m, units)
 	m.Made.Sources = union(units, func(u RootModule) []string { return u.Made.Sources })
-	m.Made.Holes = union(units, func(u RootModule) []Hole { return u.Made.Holes })
-	m.Made.Assumptions = union(units, func(u RootModule) []string { return u.Made.Assumptions })
 	m.Made.Unread = slices.Concat(r.Made.Unread, union(units, func(u RootModule) []Unread { return u.Made.Unread }))
-	m.Unfamiliar = union(units, func(u RootModule) []problem.Problem { return u.Unfamiliar })
 	m.Tree = joinedTree(units, func(u RootModule) ModuleTree { return u.Tree })
 	m.Tests = joinedTree(units, func(u RootModule) ModuleTree { return u.Tests })
 	m.Tree.Unread = slices.Concat(r.Made.Unread, m.Tree.Unread)
@@ -65,17 +60,10 @@ func joinedTree(units []RootModule, of func(RootModule) ModuleTree) ModuleTree {
 	for addr, ofAll := range terms {
 		terms[addr] = sameTerms(ofAll, len(units))
 	}
-	t := ModuleTree{
-		Requirements: parts.in(merged(terms)),
-		Unread:       union(units, func(u RootModule) []Unread { return of(u).Unread }),
-		Fetched:      union(units, func(u RootModule) []Fetched { return of(u).Fetched }),
-		Sources:      union(units, func(u RootModule) []Fetched { return of(u).Sources }),
-		Kept:         union(units, func(u RootModule) []problem.Problem { return of(u).Kept }),
-		Dirs:         union(units, func(u RootModule) []string { return of(u).Dirs }),
-		Diagnostics:  sorted(union(units, func(u RootModule) []problem.Problem { return of(u).Diagnostics })),
-		Notes:        union(units, func(u RootModule) []problem.Problem { return of(u).Notes }),
-	}
-	slices.Sort(t.Dirs)
+	t := joinedLists(units, of)
+	t.Requirements = parts.in(merged(terms))
+	t.Unread = union(units, func(u RootModule) []Unread { return of(u).Unread })
+	t.Diagnostics = sorted(union(units, func(u RootModule) []problem.Problem { return of(u).Diagnostics }))
 	return t
 }
 
