@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"path"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/tfconfig"
@@ -33,9 +32,6 @@ type Installed struct {
 	// of its caller.
 	Call *Call
 }
-
-// Package is the directory of a fetched package, relative to the root module.
-func (i Installed) Package() string { return path.Join(modulesDir, i.Key) }
 
 // same reports whether both records are of the same files.
 func (i Installed) same(other Installed) bool {
