@@ -146,3 +146,15 @@ func cutSubdir(text string) (pkg, subdir string) {
 	}
 	return pkg, subdir
 }
+
+// withSubdir is the reverse of cutSubdir.
+func withSubdir(pkg, subdir string) string {
+	if subdir == "" {
+		return pkg
+	}
+	pkg, query, hasQuery := strings.Cut(pkg, "?")
+	if hasQuery {
+		query = "?" + query
+	}
+	return strings.TrimRight(pkg, "/") + "//" + subdir + query
+}

@@ -33,15 +33,7 @@ func (a Address) Label() (address, ref string) {
 // Repository is the Label of a git repository, with the subdirectory. A lock file of modules
 // has it where a registry names a repository.
 func (a Address) Repository() string {
-	label := a.Package.label()
-	if a.Subdir == "" {
-		return label
-	}
-	pkg, query, hasQuery := strings.Cut(label, "?")
-	if hasQuery {
-		query = "?" + query
-	}
-	return strings.TrimRight(pkg, "/") + "//" + a.Subdir + query
+	return withSubdir(a.Package.label(), a.Subdir)
 }
 
 // label is the address of a package without credentials and arguments.

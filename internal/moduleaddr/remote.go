@@ -83,14 +83,7 @@ func Noted(text string, tool provider.ToolName) string {
 			pkg = a.Package.Key()
 		}
 	}
-	if a.Subdir == "" {
-		return pkg
-	}
-	pkg, query, hasQuery := strings.Cut(pkg, "?")
-	if hasQuery {
-		query = "?" + query
-	}
-	return pkg + "//" + a.Subdir + query
+	return withSubdir(pkg, a.Subdir)
 }
 
 // isURL reports whether a text is no short form.
@@ -104,7 +97,7 @@ func isURL(src string) bool {
 func ParseURL(text string) (Address, error) {
 	pkg, _ := cutSubdir(text)
 	_, src := cutForced(pkg)
-	if u, err := url.Parse(src); err != nil || u.Scheme == "" {
+	if !isURL(src) {
 		return Address{}, errNoURL
 	}
 	a := Address{Kind: Remote}
