@@ -14,13 +14,18 @@ import (
 // redact is a URL for messages. A text that is no URL of a host has nothing to remove.
 func redact(u *url.URL) string { return transport.Redact(u) }
 
+// coded is an error with a code.
+func coded(code problem.Code, format string, args ...any) *problem.Error {
+	return &problem.Error{Problem: problem.Problem{Code: code, Message: fmt.Sprintf(format, args...)}}
+}
+
 func invalidAddress(format string, args ...any) error {
-	return &problem.Error{Problem: problem.Problem{Code: problem.CodeInvalidConfig, Message: fmt.Sprintf(format, args...)}}
+	return coded(problem.CodeInvalidConfig, format, args...)
 }
 
 // unread is the error of an invalid package or module.
 func unread(format string, args ...any) *problem.Error {
-	return &problem.Error{Problem: problem.Problem{Code: problem.CodeUnreadModule, Message: fmt.Sprintf(format, args...)}}
+	return coded(problem.CodeUnreadModule, format, args...)
 }
 
 // refusedModule is the error of a source that Options do not allow.
@@ -32,27 +37,21 @@ func refusedModule(hint, format string, args ...any) *problem.Error {
 
 // unauthorized is the error of a server that wants credentials, or other ones.
 func unauthorized(u *url.URL, hint, format string, args ...any) *problem.Error {
-	return &problem.Error{
-		Problem: problem.Problem{
-			Code: problem.CodeUnauthorized, Host: transport.Hostname(u),
-			Message: fmt.Sprintf(format, args...), Hint: hint,
-		},
-	}
+	e := coded(problem.CodeUnauthorized, format, args...)
+	e.Problem.Host, e.Problem.Hint = transport.Hostname(u), hint
+	return e
 }
 
 // unreachable is the error of a server that did not answer.
 func unreachable(u *url.URL, format string, args ...any) *problem.Error {
-	return &problem.Error{
-		Problem: problem.Problem{
-			Code: problem.CodeUnreachable, Host: transport.Hostname(u),
-			Message: fmt.Sprintf(format, args...), Hint: "try again later",
-		},
-	}
+	e := coded(problem.CodeUnreachable, format, args...)
+	e.Problem.Host, e.Problem.Hint = transport.Hostname(u), "try again later"
+	return e
 }
 
 // badAnswer is the error of a registry or server that breaks its protocol.
 func badAnswer(format string, args ...any) *problem.Error {
-	return &problem.Error{Problem: problem.Problem{Code: problem.CodeBadAnswer, Message: fmt.Sprintf(format, args...)}}
+	return coded(problem.CodeBadAnswer, format, args...)
 }
 
 // attempting adds the attempt to the message of an error. It returns a new error, because

@@ -147,11 +147,9 @@ func (g *gits) prove(ctx context.Context, r gitRemote, commit string) error {
 	case err != nil:
 		return err
 	case !found.has(commit):
-		return &problem.Error{Problem: problem.Problem{
-			Code:    problem.CodeModuleForeign,
-			Message: "no branch and no tag of the git repository has the commit " + commit,
-			Hint:    "name a commit of one of its branches or tags: this one may be that of a fork or of a pull request",
-		}}
+		e := coded(problem.CodeModuleForeign, "no branch and no tag of the git repository has the commit %s", commit)
+		e.Problem.Hint = "name a commit of one of its branches or tags: this one may be that of a fork or of a pull request"
+		return e
 	}
 	g.cache.setReachable(gitID(r.url, commit))
 	return nil

@@ -161,12 +161,7 @@ func (w web) download(ctx context.Context, r transport.Request, form archiveForm
 			return attempting("downloading "+redact(r.URL), err)
 		}
 		if sum.hash != nil && hex.EncodeToString(sum.hash.Sum(nil)) != sum.want {
-			return &problem.Error{
-				Problem: problem.Problem{
-					Code:    problem.CodeBadChecksum,
-					Message: "the archive is not the one that the checksum in the source address was made of",
-				},
-			}
+			return coded(problem.CodeBadChecksum, "the archive is not the one that the checksum in the source address was made of")
 		}
 		return nil
 	})

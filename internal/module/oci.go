@@ -3,7 +3,6 @@ package module
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/url"
@@ -76,7 +75,7 @@ func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, k
 	got, err := unpackCopy(ctx, archiveForm{kind: "zip", whole: form.whole}, func(ctx context.Context, archive io.Writer) error {
 		err := repository.Copy(ctx, archive, layers[0])
 		if said, ok := errors.AsType[*oci.Error](err); ok && said.Code == problem.CodeBadChecksum {
-			return &problem.Error{Problem: problem.Problem{Code: said.Code, Message: fmt.Sprintf("the package %s is not the one that its manifest names", redact(a.URL))}}
+			return coded(said.Code, "the package %s is not the one that its manifest names", redact(a.URL))
 		}
 		if err != nil {
 			return ociError(ctx, a.URL, "downloading the module package", err)

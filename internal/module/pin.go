@@ -34,11 +34,10 @@ func pinned(a moduleaddr.Package, hash string) moduleaddr.Package {
 // moved is the error of a package whose content is not what a call is pinned to. Its subject
 // is the hash that the package has now.
 func moved(pin, now string) error {
-	return &problem.Error{Problem: problem.Problem{
-		Code: problem.CodeModuleMoved, Subject: problem.Subject{Hash: provider.Hash(now)},
-		Message: "its content is not the locked one: " + pin + " is locked, and it has " + cmp.Or(now, "no hash") + " now",
-		Hint:    "look at what changed in the package, and ask its publisher",
-	}}
+	e := coded(problem.CodeModuleMoved, "its content is not the locked one: %s is locked, and it has %s now", pin, cmp.Or(now, "no hash"))
+	e.Problem.Subject.Hash = provider.Hash(now)
+	e.Problem.Hint = "look at what changed in the package, and ask its publisher"
+	return e
 }
 
 // pinnedRepository is the location of a registry module in the git repository of its pin.
