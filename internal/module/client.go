@@ -198,7 +198,7 @@ func (c *Client) Whole(ctx context.Context, tool provider.Tool, call scan.Call) 
 	case err != nil:
 		return nil, err
 	case got.whole == nil && got.disk == "":
-		return nil, &problem.Error{Problem: problem.Problem{Code: problem.CodeModuleOnDisk, Message: "an archive on the disk of this machine cannot be locked"}}
+		return nil, coded(problem.CodeModuleOnDisk, "an archive on the disk of this machine cannot be locked")
 	case got.whole == nil:
 		return &Whole{Link: got.disk}, nil
 	case got.part != "":
@@ -395,12 +395,8 @@ func (c *Client) whole(ctx context.Context, tool provider.Tool, at location, cal
 	}
 	hashed := (call.Hash || pin != "") && a.Getter != "git" && a.Getter != "oci" && !a.OnDisk()
 	if hashed && pin != "" {
-		p, err := c.archives.Do(ctx, pin, func() (contents, error) {
-			p, _ := c.cache.load(pin)
+		if p, ok := c.cache.load(pin); ok {
 			return p, nil
-		})
-		if err != nil || p.fs != nil {
-			return p, err
 		}
 	}
 	p, err := c.packages.Do(ctx, packageQuestion{at.origin(), hashed}, func() (contents, error) { return c.get(ctx, tool, at, archiveForm{hashed: hashed}) })
