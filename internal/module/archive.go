@@ -107,8 +107,7 @@ type unpacked struct {
 // neither does relock: in a tar archive the entry of a link is an empty file, and in a zip
 // archive a file with the target [go-getter 1.7 decompress_tar.go, decompress_zip.go].
 func unpack(ctx context.Context, archive *io.SectionReader, form archiveForm) (unpacked, error) {
-	into := newFilling()
-	into.sums, into.whole = newSums(form.hashed), form.whole
+	into := newFilling(form)
 	if err := form.whole.again(); err != nil {
 		return unpacked{}, unread("keeping the module package: %v", file.Cause(err))
 	}

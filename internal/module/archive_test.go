@@ -304,7 +304,7 @@ func TestUnpackRefusesSharedData(t *testing.T) {
 // replaces another one of the same name.
 func TestUnpackCountsWhatIsReplaced(t *testing.T) {
 	t.Parallel()
-	full := newFilling()
+	full := newFilling(archiveForm{})
 	full.files = maxFiles - 1
 	if err := full.file("a.tf", strings.NewReader("")); err != nil {
 		t.Errorf("the last file that is kept: %v", err)
@@ -312,7 +312,7 @@ func TestUnpackCountsWhatIsReplaced(t *testing.T) {
 	if err := full.file("a.tf", strings.NewReader("")); !errors.Is(err, errTooManyKept) {
 		t.Errorf("file beyond the number = %v, want %v", err, errTooManyKept)
 	}
-	made := newFilling()
+	made := newFilling(archiveForm{})
 	made.unpacked = maxUnpacked - 3
 	if err := made.file("a.tf", strings.NewReader("12")); err != nil {
 		t.Errorf("file within the budget: %v", err)
@@ -324,7 +324,7 @@ func TestUnpackCountsWhatIsReplaced(t *testing.T) {
 
 func TestFillingIsBounded(t *testing.T) {
 	t.Parallel()
-	made := newFilling()
+	made := newFilling(archiveForm{})
 	for i := range maxKept / maxFile {
 		if err := made.file(fmt.Sprintf("%d.tf", i), io.LimitReader(zeros{}, maxFile)); err != nil {
 			t.Errorf("file up to the limit: %v", err)

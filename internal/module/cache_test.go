@@ -158,7 +158,7 @@ func TestCacheIsNoObstacle(t *testing.T) {
 // disk truncates the file anywhere, it does not count.
 func TestNoBeginningOfAPackageIsOne(t *testing.T) {
 	t.Parallel()
-	into := newFilling()
+	into := newFilling(archiveForm{})
 	if err := errors.Join(into.AddDir("docs"), into.AddLink("link.tf", "main.tf"), into.file("main.tf", strings.NewReader("# one"))); err != nil {
 		t.Fatal(err)
 	}

@@ -118,9 +118,7 @@ func (g *gits) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL, w
 			g.cache.setReachable(gitID(r.url, named.Commit))
 		}
 		if whole != nil {
-			into := newFilling()
-			into.whole = whole
-			err := g.fill(ctx, repository, into, "", named.Commit, 0)
+			err := g.fill(ctx, repository, newFilling(archiveForm{whole: whole}), "", named.Commit, 0)
 			return g.cache.save(contents{hash: gitHash + named.Commit}, ""), err
 		}
 		p, err := g.commit(ctx, repository, named.Commit, 0)
@@ -200,7 +198,7 @@ func (g *gits) commit(ctx context.Context, r *gitRepository, commit string, dept
 	if p, ok := g.saved(r.remote.url, commit); ok {
 		return p, nil
 	}
-	into := newFilling()
+	into := newFilling(archiveForm{})
 	if err := g.fill(ctx, r, into, "", commit, depth); err != nil {
 		return contents{}, err
 	}

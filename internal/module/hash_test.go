@@ -185,8 +185,7 @@ func TestHashIsBounded(t *testing.T) {
 	file := func(name, text string) packed {
 		return packed{name: name, open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }}
 	}
-	made := newFilling()
-	made.sums = newSums(true)
+	made := newFilling(archiveForm{hashed: true})
 	made.unpacked = maxUnpacked - 6
 	for _, e := range []packed{file("a.md", "12"), file("a.tf", "34"), file("a.md", "56")} {
 		if err := made.entry(e); err != nil {

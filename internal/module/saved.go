@@ -259,7 +259,7 @@ func (w *Whole) Part(dir string) *Whole {
 
 // tree has the files from which a configuration is read.
 func (w *Whole) tree() (*filetree.Tree, error) {
-	into := newFilling()
+	into := newFilling(archiveForm{})
 	err := w.Files(func(m Member, content io.Reader) error {
 		if err := into.count(); err != nil {
 			return err

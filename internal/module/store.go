@@ -143,8 +143,7 @@ func readObjects(ctx context.Context, in bucket, dir string, form archiveForm) (
 	if prefix != "" {
 		prefix += "/"
 	}
-	into, opened := newFilling(), 0
-	into.sums, into.whole = newSums(form.hashed), form.whole
+	into, opened := newFilling(form), 0
 	add := func(name string) error {
 		place, below := strings.CutPrefix(name, prefix)
 		if !below {

@@ -56,8 +56,9 @@ type filling struct {
 	whole *packageWriter
 }
 
-func newFilling() *filling {
-	return &filling{Builder: filetree.Builder{Limits: filetree.Limits{Nodes: maxEntries, Bytes: maxKept}}}
+func newFilling(form archiveForm) *filling {
+	limits := filetree.Limits{Nodes: maxEntries, Bytes: maxKept}
+	return &filling{Builder: filetree.Builder{Limits: limits}, sums: newSums(form.hashed), whole: form.whole}
 }
 
 // Errors of a package that is not kept.
