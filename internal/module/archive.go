@@ -174,10 +174,8 @@ func unpackFetched(ctx context.Context, form archiveForm, fetch func(context.Con
 	}
 	if form.kind == "" {
 		start := make([]byte, 6)
-		if n, err := archive.ReadAt(start, 0); err != nil && err != io.EOF {
-			return unpacked{}, err
-		} else if n < len(start) {
-			return unpacked{}, unread("the archive is too short to be one")
+		if _, err := archive.ReadAt(start, 0); err != nil && err != io.EOF {
+			return unpacked{}, unread("reading an archive: %v", file.Cause(err))
 		}
 		for _, magic := range []struct{ prefix, kind string }{
 			{"PK", "zip"}, {"\x1f\x8b", "tar.gz"}, {"\xfd7zXZ\x00", "tar.xz"}, {"BZ", "tar.bz2"},
