@@ -2,7 +2,6 @@ package module
 
 import (
 	"archive/tar"
-	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/sha256"
@@ -159,36 +158,22 @@ func readPackage(name string, ofGit bool) (*Whole, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum, end := sha256.New(), info.Size()-sha256.Size
-	counted := &counter{Reader: io.TeeReader(bufio.NewReaderSize(io.NewSectionReader(f, 0, max(end, 0)), 64<<10), sum)}
-	w := &Whole{archive: name}
-	members := map[string]Member{}
-	err = w.index(counted, ofGit, members)
-	if err == nil {
-		_, err = io.Copy(io.Discard, counted)
-	}
+	sum, end := sha256.New(), max(info.Size()-sha256.Size, 0)
+	archive := io.NewSectionReader(f, 0, end)
+	_, err = io.Copy(sum, archive)
 	want := make([]byte, sha256.Size)
 	if err == nil {
-		_, err = f.ReadAt(want, max(end, 0))
+		_, err = f.ReadAt(want, end)
 	}
 	if err != nil || !bytes.Equal(sum.Sum(nil), want) {
 		return nil, cmp.Or(err, errDamaged)
 	}
-	w.Members = slices.SortedFunc(maps.Values(members), func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	w := &Whole{archive: name}
+	if err := w.index(io.NewSectionReader(f, 0, end), ofGit); err != nil {
+		return nil, err
+	}
 	file.Touch(name)
 	return w, nil
-}
-
-// counter counts what is read.
-type counter struct {
-	io.Reader
-	read int64
-}
-
-func (c *counter) Read(p []byte) (int, error) {
-	n, err := c.Reader.Read(p)
-	c.read += int64(n)
-	return n, err
 }
 
 // lfsPointer is how a file begins that stands for another one [docs: git-lfs, spec].
@@ -196,11 +181,12 @@ const lfsPointer = "version https://git-lfs.github.com/spec/"
 
 // index finds the members of a package. In an archive a file replaces an earlier one at the
 // same path.
-func (w *Whole) index(counted *counter, ofGit bool, members map[string]Member) error {
-	for r := tar.NewReader(counted); ; {
+func (w *Whole) index(archive *io.SectionReader, ofGit bool) error {
+	members := map[string]Member{}
+	for r := tar.NewReader(archive); ; {
 		h, err := r.Next()
 		if err == io.EOF {
-			return nil
+			break
 		}
 		if err != nil && !errors.Is(err, tar.ErrInsecurePath) { // the name is a key, and no path
 			return err
@@ -209,7 +195,11 @@ func (w *Whole) index(counted *counter, ofGit bool, members map[string]Member) e
 			w.hash = h.PAXRecords[hashRecord]
 			continue
 		}
-		m := Member{Name: strings.TrimSuffix(h.Name, "/"), Mode: h.FileInfo().Mode(), Target: h.Linkname, Size: h.Size, offset: counted.read}
+		m := Member{Name: strings.TrimSuffix(h.Name, "/"), Mode: h.FileInfo().Mode(), Target: h.Linkname, Size: h.Size}
+		m.offset, err = archive.Seek(0, io.SeekCurrent) // tar reads no more than the header
+		if err != nil {
+			return err
+		}
 		members[m.Name] = m
 		if !ofGit || m.Size < int64(len(lfsPointer)) || m.Size > 1024 {
 			continue
@@ -222,6 +212,8 @@ func (w *Whole) index(counted *counter, ofGit bool, members map[string]Member) e
 			w.Pointers = append(w.Pointers, m.Name)
 		}
 	}
+	w.Members = slices.SortedFunc(maps.Values(members), func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	return nil
 }
 
 // Files calls see with each member, in the order of their names, and the content of files.
