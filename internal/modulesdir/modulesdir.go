@@ -60,31 +60,23 @@ func (d Dir) data() string {
 // path is the directory of the modules.
 func (d Dir) path() string { return filepath.Join(file.Absolute(d.Root, d.data()), modules) }
 
-// record is an element of modules.json [terraform 1.11 internal/modsdir/record.go].
-type record struct {
-	Key     string
-	Source  string
-	Version string `json:",omitempty"`
-	Dir     string
-}
-
 // records are those of all modules, by key.
-func (d Dir) records() []record {
-	all := []record{{Dir: "."}}
+func (d Dir) records() []scan.Record {
+	all := []scan.Record{{Dir: "."}}
 	for _, m := range d.Modules {
-		r := record{Key: m.Key, Source: m.Source, Version: m.Version, Dir: m.Dir}
+		r := m.Record
 		if below, ok := strings.CutPrefix(m.Dir, dataDir+"/"+modules+"/"); ok {
 			r.Dir = path.Join(filepath.ToSlash(d.data()), modules, below)
 		}
 		all = append(all, r)
 	}
-	slices.SortFunc(all, func(a, b record) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(all, func(a, b scan.Record) int { return strings.Compare(a.Key, b.Key) })
 	return all
 }
 
 // manifest is modules.json as the tools write it.
 func (d Dir) manifest() ([]byte, error) {
-	return json.Marshal(struct{ Modules []record }{d.records()})
+	return json.Marshal(struct{ Modules []scan.Record }{d.records()})
 }
 
 // errAway is why nothing is written through a link.
@@ -131,7 +123,7 @@ func (d Dir) Differences() []string {
 		return []string{err.Error()}
 	}
 	src, err := file.ReadAtMost(filepath.Join(d.path(), manifest), maxManifest)
-	var there struct{ Modules []record }
+	var there struct{ Modules []scan.Record }
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return []string{"there is no " + manifest}
@@ -141,7 +133,7 @@ func (d Dir) Differences() []string {
 	if err != nil {
 		return []string{manifest + " cannot be read: " + file.Cause(err).Error()}
 	}
-	known := map[string]record{}
+	known := map[string]scan.Record{}
 	var differ []string
 	for _, r := range there.Modules {
 		if _, again := known[r.Key]; again {
@@ -157,7 +149,7 @@ func (d Dir) Differences() []string {
 		case !ok:
 			differ = append(differ, want.Key+" is not in "+manifest)
 		case got != want:
-			differ = append(differ, want.Key+" is recorded as "+got.words()+", and locked as "+want.words())
+			differ = append(differ, want.Key+" is recorded as "+words(got)+", and locked as "+words(want))
 		}
 	}
 	for _, m := range d.Modules {
@@ -169,7 +161,7 @@ func (d Dir) Differences() []string {
 }
 
 // words are a record in a sentence.
-func (r record) words() string { return strings.TrimSpace(r.Source+" "+r.Version) + " in " + r.Dir }
+func words(r scan.Record) string { return strings.TrimSpace(r.Source+" "+r.Version) + " in " + r.Dir }
 
 // gitDir is what init leaves in a package, and relock does not.
 const gitDir = ".git"

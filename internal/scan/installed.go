@@ -21,13 +21,9 @@ func newInstalls() installs {
 	return installs{packages: map[string]*tfconfig.Tree{}, unread: map[string]bool{}}
 }
 
-// Installed is a record of init about a module of the tree, but for the root module
-// [terraform 1.11 internal/modsdir/record.go].
+// Installed is a record of init about a module of the tree, but for the root module.
 type Installed struct {
-	Key     string // the path of calls, joined by dots
-	Source  string // the address in the form of the tool
-	Version string // of a registry module
-	Dir     string // of the module, relative to the root module
+	Record
 	// Call is the question by which a package is fetched; nil for a module in the file tree
 	// of its caller.
 	Call *Call

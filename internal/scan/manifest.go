@@ -23,13 +23,15 @@ const modulesDir = dataDir + "/modules"
 // by the path of calls. relock uses it if a module cannot be fetched. An installed module
 // may be older than the one that the tools would install now, unless the call names a fixed
 // version [terraform 1.11 internal/modsdir/manifest.go].
-type manifest map[string]manifestRecord
+type manifest map[string]Record
 
-type manifestRecord struct {
-	Key     string
-	Source  string // normalised
-	Version string // of a module that comes from a registry
-	Dir     string // relative to the root module, slash-separated, clean
+// Record is an element of the tools' list, about one module [terraform 1.11
+// internal/modsdir/record.go].
+type Record struct {
+	Key     string // the path of calls, joined by dots
+	Source  string // the address in the form of the tool
+	Version string `json:",omitempty"` // of a registry module
+	Dir     string // relative to the root module
 }
 
 // readManifest reads the manifest of a root module. If it is missing or malformed, nothing
@@ -39,7 +41,7 @@ func readManifest(root tfconfig.Directory) manifest {
 	if err != nil {
 		return nil
 	}
-	var file struct{ Modules []manifestRecord }
+	var file struct{ Modules []Record }
 	if json.Unmarshal(src, &file) != nil {
 		return nil
 	}
@@ -55,12 +57,12 @@ func readManifest(root tfconfig.Directory) manifest {
 }
 
 // top is the directory of a module's package.
-func (r manifestRecord) top() string { return modulesDir + "/" + r.Key }
+func (r Record) top() string { return modulesDir + "/" + r.Key }
 
 // serves reports whether an installed module is the one that a call needs. The tools note
 // the address in normalised or in written form [terraform 1.11
 // internal/modsdir/manifest.go].
-func (r manifestRecord) serves(m tfconfig.ModuleSource, tool provider.ToolName) bool {
+func (r Record) serves(m tfconfig.ModuleSource, tool provider.ToolName) bool {
 	noted, err := moduleaddr.Parse(r.Source, tool)
 	if r.Source != m.Text && (err != nil || !noted.Same(m.Addr)) {
 		return false

@@ -24,7 +24,7 @@ func TestManifestRecordServes(t *testing.T) {
 		{"no address", "acme/net/aws", false},
 	} {
 		addr, _ := moduleaddr.Parse(tt.text, provider.Terraform)
-		got := manifestRecord{Source: tt.noted}.serves(tfconfig.ModuleSource{Text: tt.text, Addr: addr}, provider.Terraform)
+		got := Record{Source: tt.noted}.serves(tfconfig.ModuleSource{Text: tt.text, Addr: addr}, provider.Terraform)
 		if got != tt.serves {
 			t.Errorf("a record of %q serves %q: %v, want %v", tt.noted, tt.text, got, tt.serves)
 		}

@@ -94,7 +94,7 @@ func answerOf(p Package, err error) fetched {
 }
 
 // stored is a module that the tool has installed below a root module.
-func (p *packages) stored(root tfconfig.Directory, record manifestRecord) fetched {
+func (p *packages) stored(root tfconfig.Directory, record Record) fetched {
 	top, err := root.Dir(record.top())
 	if err != nil {
 		return fetched{err: err}

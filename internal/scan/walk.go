@@ -315,7 +315,7 @@ func (w *walker) install(c tfconfig.ModuleCall, to *visit) {
 	if !to.opts.Installed {
 		return
 	}
-	record := Installed{Key: to.path, Source: moduleaddr.Noted(c.Module.Text, w.tool.Name), Dir: to.dir, Call: to.question}
+	record := Installed{Record{Key: to.path, Source: moduleaddr.Noted(c.Module.Text, w.tool.Name), Dir: to.dir}, to.question}
 	if to.question != nil {
 		record.Version = w.Fetched[len(w.Fetched)-1].Version
 	}
