@@ -240,7 +240,7 @@ func (c *Client) find(ctx context.Context, tool provider.Tool, call scan.Call) (
 	}
 	got, err := c.fromRemote(ctx, tool, a, location{address: a}, call)
 	if err != nil {
-		return answer{}, unfetched("module package", redact(a.Package.URL), err)
+		return answer{}, unfetched(modulePackage, redact(a.Package.URL), err)
 	}
 	return got, nil
 }

@@ -8,8 +8,9 @@
 // (a commit of a repository, an archive, a directory of a store) and a directory in it.
 //
 // Each package is fetched once in a run. Its directories and its configuration files are
-// kept, and its hash if a lock file of modules needs it. Nothing is checked out or unpacked to a place where a link could be followed or a
-// file be run. Everything from outside is bounded.
+// kept, and its hash if a lock file of modules needs it. With Options.Whole, the cache gets
+// all files of pinned packages. Nothing is checked out or unpacked to a place where a link
+// could be followed or a file be run. Everything from outside is bounded.
 //
 // Sources may come from anyone who can write to a repository, and registries and servers
 // may answer anything. Only Options, and never a source, decide which local paths, hosts

@@ -178,11 +178,7 @@ func (g *gits) tags(ctx context.Context, r gitRemote, prefix string) ([]string, 
 }
 
 // tagged is the commit of a tag.
-func (g *gits) tagged(ctx context.Context, a moduleaddr.Package, tag string) (string, error) {
-	r, _, err := g.named(ctx, a, nil)
-	if err != nil {
-		return "", err
-	}
+func (g *gits) tagged(ctx context.Context, r gitRemote, tag string) (string, error) {
 	heads, err := inRepository(ctx, g, r, func(repository *gitRepository) (heads, error) { return repository.advertised(ctx, tag) })
 	if err != nil {
 		return "", err

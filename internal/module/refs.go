@@ -30,7 +30,7 @@ func (c *Client) Latest(ctx context.Context, tool provider.Tool, call scan.Call)
 		return scan.Call{}, "", nil
 	}
 	tags, err := c.tags.Do(ctx, a.Package.Key(), func() ([]string, error) {
-		return askGit(ctx, c, a.Package, func(r gitRemote, _ reference) ([]string, error) { return c.gits.tags(ctx, r, inUse[1]) })
+		return askGit(ctx, c, modulePackage, a.Package, func(r gitRemote, _ reference) ([]string, error) { return c.gits.tags(ctx, r, inUse[1]) })
 	})
 	if err != nil {
 		return scan.Call{}, "", err
@@ -64,14 +64,8 @@ func (c *Client) CommitOfTag(ctx context.Context, repository, tag string) (strin
 	if err != nil {
 		return "", invalidAddress("the address of the git repository is no URL")
 	}
-	if err := c.opts.mayContact(u.Hostname()); err != nil {
-		return "", err
-	}
-	commit, err := c.gits.tagged(ctx, moduleaddr.Package{Getter: "git", URL: u}, tag)
-	if err != nil {
-		return "", unfetched("tag "+tag+" of", redact(u), err)
-	}
-	return commit, nil
+	of := moduleaddr.Package{Getter: "git", URL: u}
+	return askGit(ctx, c, "tag "+tag+" of", of, func(r gitRemote, _ reference) (string, error) { return c.gits.tagged(ctx, r, tag) })
 }
 
 // Names returns what the ref of a git source names now, without fetching a package. A whole
@@ -83,7 +77,7 @@ func (c *Client) Names(ctx context.Context, tool provider.Tool, call scan.Call) 
 		return scan.Reference{}, nil
 	}
 	return c.references.Do(ctx, a.Package.Key(), func() (scan.Reference, error) {
-		return askGit(ctx, c, a.Package, func(r gitRemote, ref reference) (scan.Reference, error) {
+		return askGit(ctx, c, modulePackage, a.Package, func(r gitRemote, ref reference) (scan.Reference, error) {
 			if found, known := ref.commit(); known {
 				return found, nil
 			}
@@ -96,19 +90,26 @@ func (c *Client) Names(ctx context.Context, tool provider.Tool, call scan.Call) 
 // of a git repository has. Other errors are those of Fetch, and say nothing about the
 // commit.
 func (c *Client) Reachable(ctx context.Context, repository moduleaddr.Package, commit string) error {
-	_, err := askGit(ctx, c, repository, func(r gitRemote, _ reference) (struct{}, error) { return struct{}{}, c.gits.prove(ctx, r, commit) })
+	_, err := askGit(ctx, c, modulePackage, repository, func(r gitRemote, _ reference) (bool, error) {
+		err := c.gits.prove(ctx, r, commit)
+		return err == nil, err
+	})
 	return err
 }
 
 // Precedes reports whether a commit of a git repository is another one or its ancestor.
 // Errors are those of Fetch.
 func (c *Client) Precedes(ctx context.Context, repository moduleaddr.Package, commit, of string) (bool, error) {
-	ancestors, err := askGit(ctx, c, repository, func(r gitRemote, _ reference) (commits, error) { return c.gits.history(ctx, r, of) })
+	ancestors, err := askGit(ctx, c, modulePackage, repository, func(r gitRemote, _ reference) (commits, error) { return c.gits.history(ctx, r, of) })
 	return ancestors.has(commit), err
 }
 
-// askGit asks something about a git repository, if it may be asked, as get does for a package.
-func askGit[T any](ctx context.Context, c *Client, a moduleaddr.Package, ask func(gitRemote, reference) (T, error)) (answer T, err error) {
+// modulePackage is what most questions are about.
+const modulePackage = "module package"
+
+// askGit asks about something in a git repository, if that may be asked, as get does for a
+// package.
+func askGit[T any](ctx context.Context, c *Client, about string, a moduleaddr.Package, ask func(gitRemote, reference) (T, error)) (answer T, err error) {
 	if err := c.opts.mayContact(a.URL.Hostname()); err != nil {
 		return answer, err
 	}
@@ -121,7 +122,7 @@ func askGit[T any](ctx context.Context, c *Client, a moduleaddr.Package, ask fun
 		answer, err = ask(r, ref)
 	}
 	if err != nil {
-		return answer, unfetched("module package", redact(a.URL), err)
+		return answer, unfetched(about, redact(a.URL), err)
 	}
 	return answer, nil
 }
