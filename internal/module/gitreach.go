@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/transport"
@@ -140,14 +140,11 @@ func pinSettings(u *url.URL, addrs []netip.Addr) []setting {
 	host, port, _ := net.SplitHostPort(transport.HostPort(u)) // HostPort has joined them
 	// Versions of libcurl differ in two ways: whether they drop the dot at the end of a
 	// name, and whether they know names outside ASCII.
-	names := []string{host, strings.TrimSuffix(host, "."), u.Hostname()}
-	var found []setting
-	for i, name := range names {
-		if !slices.Contains(names[:i], name) {
-			found = append(found, setting{"http.curloptResolve", name + ":" + port + ":" + strings.Join(texts, ",")})
-		}
-	}
-	return found
+	var names collect.Set[string]
+	names.Add(host, strings.TrimSuffix(host, "."), u.Hostname())
+	return collect.Mapped(names.List, func(name string) setting {
+		return setting{"http.curloptResolve", name + ":" + port + ":" + strings.Join(texts, ",")}
+	})
 }
 
 // maxAdvertised bounds a server's answer to git's first question. In version 2 of the

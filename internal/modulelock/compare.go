@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -37,7 +38,7 @@ type Change struct {
 // versions of an address are gone as have come, each replaces the one in its place.
 func Compare(old, now *File) []Change {
 	var changes []Change
-	var gone, came []Entry
+	var gone []Entry
 	for _, e := range old.Entries {
 		n, stays := now.Entry(e.Key)
 		switch {
@@ -49,11 +50,10 @@ func Compare(old, now *File) []Change {
 			changes = append(changes, ChangeOf(Repackaged, e, n))
 		}
 	}
-	for _, e := range now.Entries {
-		if _, was := old.Entry(e.Key); !was {
-			came = append(came, e)
-		}
-	}
+	came := collect.Those(now.Entries, func(e Entry) bool {
+		_, was := old.Entry(e.Key)
+		return !was
+	})
 	from, to := byAddress(gone), byAddress(came)
 	for address, entries := range from {
 		paired := len(entries) == len(to[address])

@@ -3,6 +3,7 @@ package modulelock
 import (
 	"slices"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/problem"
 )
@@ -46,10 +47,7 @@ func unite(base, ours, theirs *File) *File {
 	if len(united.Warnings) == 0 {
 		united.Warnings = theirs.Warnings
 	}
-	var keys []Key
-	for _, e := range slices.Concat(ours.Entries, theirs.Entries) {
-		keys = append(keys, e.Key)
-	}
+	keys := collect.Mapped(slices.Concat(ours.Entries, theirs.Entries), func(e Entry) Key { return e.Key })
 	slices.SortFunc(keys, Key.Compare)
 	for _, k := range slices.Compact(keys) {
 		v := lockfile.Versions[Entry]{Ours: entry(ours, k), Theirs: entry(theirs, k), Base: entry(base, k), Based: base != nil}

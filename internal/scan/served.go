@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -32,9 +33,7 @@ func joined(r Root, units []RootModule) RootModule {
 	if !slices.ContainsFunc(units, func(u RootModule) bool { return u.Tool != first.Tool }) {
 		m.Tool, m.Assumed, m.Pin, m.Guessed = first.Tool, first.Assumed, first.Pin, first.Guessed
 	}
-	for _, u := range units {
-		m.Made.Units = append(m.Made.Units, u.Dir)
-	}
+	m.Made.Units = collect.Mapped(units, func(u RootModule) string { return u.Dir })
 	joinFacts(&m, units)
 	m.Made.Sources = union(units, func(u RootModule) []string { return u.Made.Sources })
 	m.Made.Unread = slices.Concat(r.Made.Unread, union(units, func(u RootModule) []Unread { return u.Made.Unread }))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/staticeval"
@@ -57,13 +58,10 @@ func (n SetNames) Has(name string) bool { return slices.Contains(n.List(), name)
 
 // With adds the names of others that are missing.
 func (n SetNames) With(others SetNames) SetNames {
-	all := n.List()
-	for _, name := range others.List() {
-		if !slices.Contains(all, name) {
-			all = append(all, name)
-		}
-	}
-	return NamesOfSets(all...)
+	var all collect.Set[string]
+	all.Add(n.List()...)
+	all.Add(others.List()...)
+	return NamesOfSets(all.List...)
 }
 
 // String names the sets as in a sentence: "set a", "sets a and b".
@@ -171,11 +169,7 @@ func (g *givenValues) differing(at tfconfig.Directory) []VariableSet {
 
 // names are those of the sets.
 func (g *givenValues) names() SetNames {
-	var names []string
-	for _, s := range g.sets {
-		names = append(names, s.Name)
-	}
-	return NamesOfSets(names...)
+	return NamesOfSets(collect.Mapped(g.sets, func(s VariableSet) string { return s.Name })...)
 }
 
 // files are the variable files of all sets, which the root module depends on.
@@ -202,11 +196,7 @@ func (r Requirement) sets() []string {
 // In has the terms of one set; false if the set does not require the provider.
 func (r Requirement) In(set string) (Requirement, bool) {
 	of := Requirement{Addr: r.Addr}
-	for _, t := range r.Terms {
-		if t.Sets.IsZero() || t.Sets.Has(set) {
-			of.Terms = append(of.Terms, t)
-		}
-	}
+	of.Terms = collect.Those(r.Terms, func(t Term) bool { return t.Sets.IsZero() || t.Sets.Has(set) })
 	return of, len(of.Terms) > 0
 }
 
