@@ -7,6 +7,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/outline"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/verbs"
@@ -63,6 +64,22 @@ func Markdown(r report.Report, limit int) safe.Markdown {
 		return assemble([]part{pulls(r), {head: o.Headline.Line()}, reviewPart(o), bodies}, within)
 	}
 	return assemble(whole(r, o), within)
+}
+
+// Comment returns the Markdown that answers a comment: first the answer, then the
+// report, cut like Body.
+func Comment(lead safe.Markdown, r report.Report) safe.Markdown {
+	return assemble(append([]part{{head: lead}}, partsOf(r, outline.Of(r))...), answerBound)
+}
+
+// Problems lists problems in Markdown, each with its place and the next step;
+// empty without problems.
+func Problems(problems []problem.Problem) safe.Markdown {
+	p := part{rank: 1, what: safe.Const("problem")}
+	for _, t := range outline.TopicsOf(problems) {
+		p.add(reviewItem(outline.Vocabulary{}, t))
+	}
+	return assemble([]part{p}, answerBound)
 }
 
 // whole has the parts of a report with its pull requests.
@@ -220,6 +237,36 @@ func filled[T comparable](headings []T, rows [][]T, empty T) [][]T {
 
 func tableRow(cells []safe.Markdown) safe.Markdown {
 	return safe.Format("| %s |\n", safe.Join(" | ", cells...))
+}
+
+// verification is a report of verify in Markdown.
+func verification(r report.Report, o outline.Outline) []part {
+	unchecked := part{rank: 3, what: safe.Const("item"), head: safe.Const("### Not checked\n\n")}
+	v := outline.JudgedIn(r)
+	rows := collect.Mapped(v.Findings, func(f outline.FoundRow) []safe.Markdown {
+		return []safe.Markdown{safe.Text(f.Severity.String()), f.Code, f.Dir, f.Place, f.What}
+	})
+	for _, m := range v.Modules {
+		if len(m.Unchecked) > 0 {
+			unchecked.add(safe.Format("- %s: %s\n", safe.Code(m.Dir), safe.Text(strings.Join(m.Unchecked, "; "))))
+		}
+	}
+	findings := tablePart(part{rank: 1, what: safe.Const("finding"), head: safe.Const("### Findings\n\n")},
+		[]safe.Markdown{safe.Const("Severity"), safe.Const("Code"), safe.Const("Root module"), safe.Const("Place"), safe.Const("What")}, rows)
+	return []part{{head: o.Headline.Line()}, findings, acceptedPart(v.Accepted), unchecked}
+}
+
+// proofsLine says what proves the hashes of the proposed lock files, and who
+// signed the releases.
+func proofsLine(o outline.Outline) safe.Markdown {
+	return safe.Maybe("%s\n", safe.JoinSome("\n", o.Proofs, o.Signed))
+}
+
+// acceptedPart lists what a baseline accepts.
+func acceptedPart(accepted []outline.FoundRow) part {
+	rows := collect.Mapped(accepted, func(a outline.FoundRow) []safe.Markdown { return []safe.Markdown{a.Code, a.Place, a.Until, a.Reason} })
+	return tablePart(part{rank: 2, what: safe.Const("accepted finding"), head: safe.Const("### Accepted\n\n")},
+		[]safe.Markdown{safe.Const("Code"), safe.Const("Place"), safe.Const("Until"), safe.Const("Reason")}, rows)
 }
 
 func reviewPart(o outline.Outline) part {

@@ -88,6 +88,15 @@ func Text(w io.Writer, r report.Report, o TextOptions) error {
 	return err
 }
 
+func answerText(w io.Writer, r report.Report, o TextOptions) error {
+	text := answerOf(r).String()
+	if o.Stats {
+		text += "\n" + r.Stats.String() + "\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
 // text is a report while it is written.
 type text struct {
 	printer
@@ -535,5 +544,23 @@ func (t *text) finding(head cell, f problem.Problem) {
 	t.paragraph(tableIndent, head, t.outline.Words.Diagnostic(f))
 	if f.Hint != "" {
 		t.paragraph(tableIndent+2, cell{safe.Const("next:"), dim}, safe.Hint(f.Hint))
+	}
+}
+
+// verified writes the findings of a lock file. Verbose also writes notes and
+// counts.
+func (t *text) verified(m report.Module, findings []problem.Problem) {
+	styles := map[problem.Severity]style{problem.SeverityError: red, problem.SeverityWarning: yellow, problem.SeverityNote: dim}
+	for _, f := range findings {
+		if f.Severity == problem.SeverityNote && !t.o.Verbose {
+			continue
+		}
+		t.finding(cell{safe.Format("%s %s:", safe.Text(f.Severity.String()), safe.Text(string(f.Code))), styles[f.Severity]}, f)
+	}
+	for _, u := range m.Verified.Unchecked {
+		t.paragraph(tableIndent, cell{safe.Const("not checked:"), yellow}, safe.Text(u))
+	}
+	if t.o.Verbose {
+		t.paragraph(tableIndent, cell{}, safe.Text(m.Verified.Counts.String()))
 	}
 }

@@ -177,6 +177,24 @@ type Change struct {
 	Brought Brought
 }
 
+// Olds holds the version before a change, News the version after it. They are
+// empty if there is none. The zero Version cannot say that, since 0.0.0 can be
+// locked.
+func (c Change) Olds() []provider.Version {
+	if c.Kind == diff.Added {
+		return nil
+	}
+	return []provider.Version{c.From}
+}
+
+// News holds the version after a change; see Olds.
+func (c Change) News() []provider.Version {
+	if c.Kind == diff.Removed {
+		return nil
+	}
+	return []provider.Version{c.To}
+}
+
 // Use is the version of a provider that a lock file holds.
 type Use struct {
 	Addr    provider.Addr    `json:"provider"`
