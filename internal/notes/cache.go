@@ -1,7 +1,6 @@
 package notes
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -90,27 +89,17 @@ func (c *Cache) Save() error {
 	return file.Replace(c.path, text, file.Options{Parents: 0o700})
 }
 
-// text is the content of the file, with as many of the last used releases as fit.
+// text is the content of the file. If not all releases fit, it has the last used ones.
 func (c *Cache) text() []byte {
-	var b bytes.Buffer
-	encode := func(v any) []byte {
-		b.Reset()
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		if err := e.Encode(v); err != nil {
+	for entries := c.entries; ; entries = entries[(len(entries)+9)/10:] { // a tenth less each time
+		text, err := json.Marshal(cacheFile{cacheVersion, entries})
+		if err != nil {
 			panic("notes: a release cannot be encoded: " + err.Error())
 		}
-		return b.Bytes()
-	}
-	room := maxCache - len(encode(cacheFile{Version: cacheVersion}))
-	first := len(c.entries)
-	for ; first > 0; first-- {
-		room -= len(encode(c.entries[first-1]))
-		if room < 0 {
-			break
+		if len(text) <= maxCache {
+			return text
 		}
 	}
-	return encode(cacheFile{cacheVersion, c.entries[first:]})
 }
 
 func (c *Cache) find(server string, repository provider.Tagged, tag string) (provider.Announcement, bool) {
