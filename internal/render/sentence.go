@@ -1,10 +1,8 @@
 package render
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/report"
@@ -177,28 +175,20 @@ func outcome(what safe.Markdown, operation string, dryRun bool, number int, url 
 }
 
 // fleetSentence counts repositories by what happened to them.
-func fleetSentence(f report.Fleet) string {
-	var parts []string
+func fleetSentence(f report.Fleet) safe.Markdown {
+	var states, left []safe.Markdown
 	for _, s := range report.States {
 		if n := f.Count(s); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+			states = append(states, safe.Format("%s %s", safe.Int(n), safe.Text(string(s))))
 		}
 	}
-	var left []string
 	for _, reason := range slices.Sorted(maps.Keys(f.LeftOut)) {
-		left = append(left, fmt.Sprintf("%d %s", f.LeftOut[reason], reason))
+		left = append(left, safe.Format("%s %s", safe.Int(f.LeftOut[reason]), safe.Text(reason)))
 	}
-	text := fmt.Sprintf("%s: %s", f.Owner, collect.Count(len(f.Repositories), "repository", "repositories"))
-	if len(parts) > 0 {
-		text += ": " + strings.Join(parts, ", ")
-	}
-	if n := f.Waiting(); n > 0 {
-		text += "; in " + collect.Count(n, "repository", "repositories") + " something waits for room"
-	}
-	if len(left) > 0 {
-		text += "; left out: " + strings.Join(left, ", ")
-	}
-	return text
+	return safe.Format("%s: %s", safe.Text(f.Owner), safe.Count(len(f.Repositories), "repository", "repositories")).
+		AndMaybe(": %s", safe.Join(", ", states...)).
+		AndMaybe("; in %s something waits for room", safe.Some(f.Waiting(), "repository", "repositories")).
+		AndMaybe("; left out: %s", safe.Join(", ", left...))
 }
 
 // fleetLines are the first lines about the repositories of an organisation: counts,
@@ -214,7 +204,7 @@ func fleetLines(r report.Report) safe.Markdown {
 		}
 	}
 	return safe.JoinSome("\n",
-		safe.Text(fleetSentence(*r.Fleet)).And("."),
+		fleetSentence(*r.Fleet).And("."),
 		safe.Maybe("Pull requests: %s.", pullCounts(r)),
 		safe.Maybe("Failed: %s.", safe.FirstOf(failed, fewAlike, "more", "more")),
 	).Line()

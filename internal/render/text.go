@@ -62,7 +62,7 @@ func Text(w io.Writer, r report.Report, o TextOptions) error {
 		t.painted(dim, safe.Text(r.Stats.String()))
 	}
 	if t.r.Fleet != nil {
-		t.painted(dim, safe.Text(fleetSentence(*t.r.Fleet)))
+		t.painted(dim, fleetSentence(*t.r.Fleet))
 	}
 	n := t.outline.Told
 	if n > 0 && !t.outline.Assumed.Empty() {
