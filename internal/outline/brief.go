@@ -57,7 +57,7 @@ func WithoutSilent(findings, ofRun []problem.Problem) []problem.Problem {
 // Brief returns the findings that people see, the worst first. It keeps a few for
 // each entry; the last of these counts the others.
 func Brief(all []problem.Problem) []problem.Problem {
-	all = bySeverity(all)
+	all = slices.SortedStableFunc(slices.Values(all), func(f, g problem.Problem) int { return int(f.Severity) - int(g.Severity) })
 	type entry struct {
 		provider provider.Addr
 		module   string
@@ -85,9 +85,4 @@ func Brief(all []problem.Problem) []problem.Problem {
 		}
 	}
 	return shown
-}
-
-// bySeverity puts errors first. Findings of equal severity keep their order.
-func bySeverity(findings []problem.Problem) []problem.Problem {
-	return slices.SortedStableFunc(slices.Values(findings), func(f, g problem.Problem) int { return int(f.Severity) - int(g.Severity) })
 }

@@ -238,8 +238,8 @@ func providerRow(d Vocabulary, a provider.Addr, common []CommonChange, all []str
 	moving := slices.ContainsFunc(common, func(s CommonChange) bool { return s.change.From != s.change.To })
 	var from, to []provider.Version
 	var dirs collect.Set[string]
-	var kinds, released collect.Set[safe.Markdown]
-	of := map[safe.Markdown]int{} // root modules, by kind
+	var kinds collect.Groups[safe.Markdown, string] // root modules
+	var released collect.Set[safe.Markdown]
 	for _, s := range common {
 		c := s.change
 		if c.From != c.To || !moving {
@@ -247,15 +247,16 @@ func providerRow(d Vocabulary, a provider.Addr, common []CommonChange, all []str
 			released.Add(safe.Text(provider.Day(c.Published).String()))
 		}
 		dirs.Add(s.Dirs...)
-		kinds.Add(s.Kind)
-		of[s.Kind] += len(s.Dirs)
+		kinds.Add(s.Kind, s.Dirs...)
 		row.Tone = worse(row.Tone, ToneOf(c))
 	}
 	row.From, row.To = d.versions(from), d.versions(to)
 	row.Move = moved(row.From, row.To)
-	row.Kind, row.Where, row.Roots = safe.Join(", ", kinds.List...), whereOf(d, dirs.List, all), len(dirs.List)
-	if len(kinds.List) > 1 {
-		row.Kind = safe.Join(", ", collect.Mapped(kinds.List, func(kind safe.Markdown) safe.Markdown { return safe.Format("%s (%s)", kind, safe.Int(of[kind])) })...)
+	row.Kind, row.Where, row.Roots = safe.Join(", ", kinds.Keys...), whereOf(d, dirs.List, all), len(dirs.List)
+	if len(kinds.Keys) > 1 {
+		row.Kind = safe.Join(", ", collect.Mapped(kinds.Keys, func(kind safe.Markdown) safe.Markdown {
+			return safe.Format("%s (%s)", kind, safe.Int(len(kinds.Of[kind])))
+		})...)
 	}
 	if len(released.List) == 1 {
 		row.Released = released.List[0]

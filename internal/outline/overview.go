@@ -223,8 +223,7 @@ func joinedLines(n report.Need, lines []report.NeedLine) []report.NeedLine {
 		report.Remark
 		pull string
 	}
-	index := map[cause]int{}
-	var joined []report.NeedLine
+	var causes collect.Groups[cause, report.NeedLine]
 	for _, line := range lines {
 		if len(line.Repositories) == 0 { // it is no line of ours
 			continue
@@ -233,21 +232,9 @@ func joinedLines(n report.Need, lines []report.NeedLine) []report.NeedLine {
 		if n == report.NeedMerge {
 			key = cause{pull: fmt.Sprint(line.Repositories, line.Number)}
 		}
-		i, known := index[key]
-		if !known {
-			index[key] = len(joined)
-			i = len(joined)
-			joined = append(joined, report.NeedLine{Remark: line.Remark, Number: line.Number})
-		}
-		to := &joined[i]
-		names := append(to.Repositories, line.Repositories...)
-		slices.Sort(names)
-		more := max(0, len(names)-namedByNeed)
-		to.Repositories, to.Further = names[:len(names)-more], to.Further+counted(line.Further)+more
-		if to.Day == "" || line.Day != "" && line.Day < to.Day {
-			to.Day = line.Day
-		}
+		causes.Add(key, line)
 	}
+	joined := collect.Mapped(causes.Keys, func(key cause) report.NeedLine { return joinedLine(causes.Of[key]) })
 	slices.SortStableFunc(joined, func(a, b report.NeedLine) int {
 		if n == report.NeedMerge {
 			return cmp.Or(cmp.Compare(a.Day, b.Day), slices.Compare(a.Repositories, b.Repositories), a.Number-b.Number)
@@ -255,4 +242,18 @@ func joinedLines(n report.Need, lines []report.NeedLine) []report.NeedLine {
 		return cmp.Or(len(b.Repositories)+b.Further-len(a.Repositories)-a.Further, cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Text, b.Text))
 	})
 	return joined
+}
+
+// joinedLine is one line for all lines of a cause. It has the oldest day.
+func joinedLine(lines []report.NeedLine) report.NeedLine {
+	one := report.NeedLine{Remark: lines[0].Remark, Number: lines[0].Number, Day: lines[0].Day}
+	for _, line := range lines {
+		one.Repositories = append(one.Repositories, line.Repositories...)
+		one.Further += counted(line.Further)
+		one.Day = cmp.Or(min(one.Day, line.Day), one.Day, line.Day)
+	}
+	slices.Sort(one.Repositories)
+	more := max(0, len(one.Repositories)-namedByNeed)
+	one.Repositories, one.Further = one.Repositories[:len(one.Repositories)-more], one.Further+more
+	return one
 }
