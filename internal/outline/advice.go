@@ -85,10 +85,7 @@ func (c counsel) changes(a upgrade.Advice) safe.Markdown {
 		text = text.And("make these changes together: ")
 	}
 	text = text.And("%s", safe.Join(", and ", texts...))
-	if len(grounds) > 0 {
-		text = text.And(" (%s)", safe.Join("; ", grounds...))
-	}
-	return text
+	return text.AndMaybe(" (%s)", safe.Join("; ", grounds...))
 }
 
 // change says how one line must change.
@@ -137,10 +134,11 @@ func (c counsel) term(t scan.Term) safe.Markdown {
 
 // question is the command that finds out the unknown part.
 func (c counsel) question() safe.Markdown {
+	command := "relock why " + c.d.Called(c.addr)
 	if c.d.comments {
-		return safe.Code("/relock why " + c.d.Called(c.addr))
+		command = "/" + command
 	}
-	return safe.Code("relock why " + c.d.Called(c.addr))
+	return safe.Code(command)
 }
 
 // moduleName is the short name of a module: its name in a registry, or its

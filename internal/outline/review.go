@@ -81,18 +81,15 @@ func signedBy(d Vocabulary, common map[provider.Addr][]CommonChange) safe.Markdo
 	}
 	slices.SortFunc(unknown, provider.Addr.Compare)
 	names := safe.FirstOf(collect.Mapped(unknown, d.Name), fewProviders, "more provider", "more providers")
-	const usually, odd = "All releases are signed by their publishers' usual keys", ", except where Needs review says otherwise"
+	but := safe.Maybe(", except for those of %s, whose signers are not known", names)
+	if found[signatureOdd] {
+		but = safe.Const(", except where Needs review says otherwise").AndMaybe(", and for those of %s, whose signers are not known", names)
+	}
 	switch {
-	case found[signatureUsual] && found[signatureOdd] && len(unknown) > 0:
-		return safe.Const(usually+odd).And(", and for those of %s, whose signers are not known.", names)
-	case found[signatureUsual] && len(unknown) > 0:
-		return safe.Const(usually).And(", except for those of %s, whose signers are not known.", names)
-	case found[signatureUsual] && found[signatureOdd]:
-		return safe.Const(usually + odd + ".")
 	case found[signatureUsual]:
-		return safe.Const(usually + ".")
-	case found[signatureOdd] && len(unknown) > 0:
-		return safe.Format("The signers of the releases of %s are not known.", names)
+		return safe.Format("All releases are signed by their publishers' usual keys%s.", but)
+	case found[signatureOdd]:
+		return safe.Maybe("The signers of the releases of %s are not known.", names)
 	}
 	return safe.Markdown{}
 }

@@ -183,9 +183,7 @@ func (w screenWords) rest() safe.Markdown {
 func (w screenWords) line(n report.Need) func(report.NeedLine) safe.Markdown {
 	return func(l report.NeedLine) safe.Markdown {
 		where := safe.FirstOf(collect.Mapped(l.Repositories, w.repository), len(l.Repositories), "", "")
-		if l.Further > 0 {
-			where = where.And(" and %s", safe.Int(l.Further).And(" more"))
-		}
+		where = where.AndMaybe(" and %s", safe.Some(l.Further, "more", "more"))
 		switch {
 		case n == report.NeedMerge:
 			said := safe.Format("%s: %s%s", safe.Text(l.Day), w.repository(l.Repositories[0]), w.pull(l.Repositories[0], l.Number))
@@ -202,15 +200,13 @@ func (w screenWords) line(n report.Need) func(report.NeedLine) safe.Markdown {
 // row puts a repository into words.
 func (w screenWords) row(r report.OverviewRow) []safe.Markdown {
 	pulls := collect.Mapped(r.Pulls, func(n int) safe.Markdown { return w.pull(r.Name, n) })
-	if r.Waits > 0 {
-		pulls = append(pulls, safe.Count(counted(r.Waits), "waits", "wait"))
-	}
+	pulls = append(pulls, safe.Some(counted(r.Waits), "waits", "wait"))
 	behind := safe.JoinSome(", ",
 		safe.Some(counted(r.Behind.Major), "major", "major"),
 		safe.Some(counted(r.Behind.Minor), "minor", "minor"),
 		safe.Some(counted(r.Behind.Patch), "patch", "patch"))
 	return []safe.Markdown{
-		w.repository(r.Name), safe.Text(string(r.Standing)), safe.Join(", ", pulls...), behind,
+		w.repository(r.Name), safe.Text(string(r.Standing)), safe.JoinSome(", ", pulls...), behind,
 		safe.Join(", ", collect.Mapped(r.Held, heldItem)...), safe.Text(r.Day),
 	}
 }

@@ -145,10 +145,7 @@ func (c *Topic) join() {
 	if divided {
 		var next collect.Set[safe.Markdown]
 		next.Add(collect.Mapped(c.next.List, safe.Markdown.WithoutDetails)...)
-		c.Next = next.List[0]
-		if n := len(next.List) - 1; n > 0 {
-			c.Next = c.Next.And("; %s", safe.Count(n, "other root module needs something else", "others need something else"))
-		}
+		c.Next = next.List[0].AndMaybe("; %s", safe.Some(len(next.List)-1, "other root module needs something else", "others need something else"))
 	}
 }
 

@@ -208,26 +208,20 @@ const (
 // "self-signed" is the usual case and no reason for alarm: the publisher has
 // signed the list.
 func (d Vocabulary) signer(s provider.Signer) safe.Markdown {
-	text := safe.Format("signed by %s", safe.Text(s.Label))
+	key := safe.Maybe(", key %s", safe.Code(s.KeyID))
 	switch s.Label {
 	case unsigned:
 		return safe.Const("not signed")
 	case labelPartner:
-		text = safe.Const("signed by a HashiCorp partner")
+		return safe.Format("signed by a HashiCorp partner%s", key)
 	case labelSelfSigned:
 		return safe.Format("signed by its %s", d.signerCell(s))
 	case labelSigned:
-		text = safe.Text(s.Label)
+		return safe.Format("signed%s", key)
 	case "":
-		text = safe.Const("signed")
+		return safe.Maybe("signed%s", key)
 	}
-	switch {
-	case s.KeyID != "":
-		return text.And(", key %s", safe.Code(s.KeyID))
-	case s.Label == "":
-		return safe.Markdown{}
-	}
-	return text
+	return safe.Format("signed by %s%s", safe.Text(s.Label), key)
 }
 
 // signerCell is signer in the short form of a table cell.
@@ -367,9 +361,7 @@ func (d Vocabulary) terms(h upgrade.Held) safe.Markdown {
 	for _, t := range h.Others[:min(len(h.Others), fewTerms)] {
 		others = others.And(" and %s%s", d.bound(t), d.where(t))
 	}
-	if rest := len(h.Others) - fewTerms; rest > 0 {
-		others = others.And(" and %s", safe.Count(rest, "other term", "other terms"))
-	}
+	others = others.AndMaybe(" and %s", safe.Some(len(h.Others)-fewTerms, "other term", "other terms"))
 	return d.bound(h.Term).And("%s", safe.Detail("%s%s", d.where(h.Term), others))
 }
 
@@ -453,9 +445,7 @@ func outage(c *Topic) safe.Markdown {
 	case len(c.reasons.List) > 0:
 		text = text.And(": %s", safe.Text(c.reasons.List[0]))
 	}
-	if more := len(c.reasons.List) - 1; more > 0 {
-		text = text.And(", and %s", safe.Count(more, "more reason", "more reasons"))
-	}
+	text = text.AndMaybe(", and %s", safe.Some(len(c.reasons.List)-1, "more reason", "more reasons"))
 	needs := safe.JoinSome(" and ",
 		safe.Some(len(c.providers.List), "provider", "providers"),
 		safe.Some(len(c.modules.List), "module package", "module packages"))

@@ -135,7 +135,8 @@ func firstParts(r report.Report, o outline.Outline) []part {
 		o.Headline.Line(),
 		safe.Maybe("\nNext: %s.\n", safe.Hint(o.Next)),
 		safe.Maybe("\n%s\n", keptUnseen(r.CarriedOver)),
-		attendedLine(r),
+		safe.Maybe("\nThis pull request does not merge automatically: %s of its group failed in this run.\n",
+			safe.Some(r.KeepsFromMerging, "root module", "root modules")),
 	)}
 	changes, review := changesPart(o, noun(r)), reviewPart(o)
 	if r.Fleet == nil && len(o.Changes) <= fewChanges {
@@ -148,16 +149,6 @@ func firstParts(r report.Report, o outline.Outline) []part {
 	made := pulls(r)
 	made.head = safe.Const("### Pull requests\n\n")
 	return []part{head, review, made, changes}
-}
-
-// attendedLine says why a person must merge a pull request that GitHub would
-// merge otherwise.
-func attendedLine(r report.Report) safe.Markdown {
-	if r.KeepsFromMerging == 0 {
-		return safe.Markdown{}
-	}
-	return safe.Format("\nThis pull request does not merge automatically: %s of its group failed in this run.\n",
-		safe.Count(r.KeepsFromMerging, "root module", "root modules"))
 }
 
 // changeShare is the share of the table of changes, in percent. The table is

@@ -75,15 +75,13 @@ const notesCut = "The notes are longer than shown."
 
 // rest says what the notes leave out, and where to find it.
 func rest(n notes.Notes, whole bool) safe.Markdown {
-	var parts []safe.Markdown
+	var cut, all safe.Markdown
 	if !whole {
-		parts = append(parts, safe.Const(notesCut))
-	}
-	if n.More > 0 {
-		parts = append(parts, safe.Format("%s not shown.", safe.Count(n.More, "more release on the way is", "more releases on the way are")))
+		cut = safe.Const(notesCut)
 	}
 	if url := safe.Redirected(n.Compare()); url != "" {
-		parts = append(parts, safe.Link(safe.Const("All changes"), url).And("."))
+		all = safe.Link(safe.Const("All changes"), url).And(".")
 	}
-	return safe.Maybe("%s\n", safe.Join(" ", parts...))
+	more := safe.Maybe("%s not shown.", safe.Some(n.More, "more release on the way is", "more releases on the way are"))
+	return safe.Maybe("%s\n", safe.JoinSome(" ", cut, more, all))
 }

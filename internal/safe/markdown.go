@@ -113,9 +113,9 @@ func Count(n int, one, many wording) Markdown {
 	return Const(wording(collect.Count(n, string(one), string(many))))
 }
 
-// Some is Count, and empty for 0.
+// Some is Count, and empty for none.
 func Some(n int, one, many wording) Markdown {
-	if n == 0 {
+	if n < 1 {
 		return Markdown{}
 	}
 	return Count(n, one, many)
@@ -123,11 +123,7 @@ func Some(n int, one, many wording) Markdown {
 
 // FirstOf joins up to most texts by commas, and counts more of them.
 func FirstOf(texts []Markdown, most int, one, many wording) Markdown {
-	text := Join(", ", texts[:min(len(texts), most)]...)
-	if more := len(texts) - most; more > 0 {
-		text = text.And(" and %s", Count(more, one, many))
-	}
-	return text
+	return Join(", ", texts[:min(len(texts), most)]...).AndMaybe(" and %s", Some(len(texts)-most, one, many))
 }
 
 // Join returns the texts with the constant between them.

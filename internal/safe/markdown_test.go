@@ -134,6 +134,7 @@ func TestNothingIsSaidOfNothing(t *testing.T) {
 		{safe.JoinSome("; ", none, one, none, one), "a; a"},
 		{safe.JoinSome("; ", none, none), ""},
 		{safe.Some(0, "change", "changes"), ""},
+		{safe.Some(-1, "change", "changes"), ""},
 		{safe.Some(2, "change", "changes"), "2 changes"},
 	} {
 		if got := tt.got.String(); got != tt.want {
