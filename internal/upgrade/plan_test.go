@@ -470,6 +470,22 @@ func TestPlanNarrowedToAProviderKeepsOtherBytes(t *testing.T) {
 	}
 }
 
+// A lock file that the tools would write again as it is stays, also under Exact.
+func TestExactLeavesTheBytesOfTheTools(t *testing.T) {
+	t.Parallel()
+	src, opts := &offer{releases: simple}, Options{Exact: true, Platforms: linux}
+	m := module(t, []string{"a ~> 1.0"}, nil)
+	first := Plan(t.Context(), src, []scan.RootModule{m}, opts)[0]
+	lock, problems := lockfile.Parse(first.File, lockfile.Name)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	m.Lock = lock
+	if again := Plan(t.Context(), src, []scan.RootModule{m}, opts)[0]; again.File != nil {
+		t.Errorf("the second plan writes\n%sover\n%s", again.File, first.File)
+	}
+}
+
 func TestPlanAsksEachQuestionOnce(t *testing.T) {
 	t.Parallel()
 	var modules []scan.RootModule
