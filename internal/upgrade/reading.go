@@ -70,9 +70,6 @@ func (t *trials) advisers(choices [][]chosen) map[int]adviser {
 		if !slices.ContainsFunc(choices[i], wantsAdvice) {
 			continue
 		}
-		for _, w := range roots[i].idle {
-			further = append(further, chosen{wanted: w, old: w.locked, to: w.locked.Version, idle: true})
-		}
 		a := newAdviser(roots[i], slices.Concat(choices[i], further), t.behaviour)
 		a.trials = &rootTrials{t, i, t.modules[i]}
 		all[i] = a
