@@ -84,9 +84,6 @@ func requiredIn(all []scan.Requirement, set string) (part []scan.Requirement) {
 	return part
 }
 
-// mostTerms is how many terms are named for sets that do not agree.
-const mostTerms = 4
-
 // disagreement names the terms of sets that agree with no common release, although some
 // release meets each set alone. It also names the terms of units that start from one lock
 // file. Otherwise it is empty.
@@ -114,9 +111,6 @@ func disagreement(required scan.Requirement, offered []provider.Release) string 
 	}
 	if len(terms) == 0 {
 		return ""
-	}
-	if more := len(terms) - mostTerms; more > 0 {
-		terms = append(terms[:mostTerms], fmt.Sprintf("%d more", more))
 	}
 	return ": " + strings.Join(terms, ", ")
 }
