@@ -218,9 +218,9 @@ func (s Setting) takes() string {
 	case s.Key == "version":
 		return "1"
 	case len(s.Values) > 0 && s.Kind == List:
-		return "a list of " + s.options()
+		return "a list of " + options(s)
 	case len(s.Values) > 0:
-		return s.options()
+		return options(s)
 	case s.Kind == List && s.Single:
 		return "a text or a list"
 	case s.Kind == List:
@@ -353,3 +353,6 @@ func TestSchemaIsPublished(t *testing.T) {
 		t.Errorf("docs/relock.schema.json is not the schema of the code (%v); write it with go test ./internal/settings -update", err)
 	}
 }
+
+// options are the choices without the empty one.
+func options(s Setting) string { return strings.TrimPrefix(s.choices(), `"", `) }

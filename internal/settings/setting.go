@@ -140,20 +140,13 @@ func (s Setting) prefix() string {
 	return s.Key + "[]."
 }
 
-// Description is Doc, the values and the default, as help texts give them.
+// Description is Doc and the default, as help texts give them.
 func (s Setting) Description() string {
-	text := s.Doc
-	if len(s.Values) > 0 {
-		text += " Values: " + s.options() + "."
-	}
 	if s.Default == "" || s.Kind == Bool {
-		return text
+		return s.Doc
 	}
-	return text + " Default: " + strings.ReplaceAll(s.Default, ",", ", ") + "."
+	return s.Doc + " Default: " + strings.ReplaceAll(s.Default, ",", ", ") + "."
 }
-
-// options are the choices without the empty one.
-func (s Setting) options() string { return strings.TrimPrefix(s.choices(), `"", `) }
 
 // choices are all values, as people write them.
 func (s Setting) choices() string {
