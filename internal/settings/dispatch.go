@@ -34,9 +34,7 @@ func CheckDispatch(given map[string]string) error {
 		if near := typed.Nearest(strings.TrimPrefix(name, DispatchPrefix), shown); near != "" {
 			hint = fmt.Sprintf("did you mean %s%s? A%s", DispatchPrefix, near, hint[1:])
 		}
-		unknown = append(unknown, problem.Problem{
-			Code: problem.CodeSettings, Message: fmt.Sprintf("dispatch input %s: there is no such input", name), Hint: hint,
-		})
+		unknown = append(unknown, refusal(problem.Place{}, hint, "dispatch input %s: there is no such input", name))
 	}
 	if len(unknown) == 0 {
 		return nil

@@ -47,11 +47,7 @@ func locate(fsys fs.FS) (string, []problem.Problem) {
 	case 1:
 		return found[0], nil
 	}
-	return "", []problem.Problem{{
-		Code: problem.CodeSettings, Place: problem.Place{Path: found[1]},
-		Message: "there is another configuration file, " + found[0],
-		Hint:    "keep one of them",
-	}}
+	return "", []problem.Problem{refusal(problem.Place{Path: found[1]}, "keep one of them", "there is another configuration file, %s", found[0])}
 }
 
 // ReadFile reads a repository's own configuration file in a file tree. An empty name means

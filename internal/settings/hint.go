@@ -8,8 +8,14 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/typed"
 )
+
+// refusal is a problem of the settings.
+func refusal(at problem.Place, hint, format string, args ...any) problem.Problem {
+	return problem.Problem{Code: problem.CodeSettings, Place: at, Message: fmt.Sprintf(format, args...), Hint: hint}
+}
 
 // forms describe the values of a kind in the file.
 var forms = map[Kind]string{

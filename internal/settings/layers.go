@@ -103,10 +103,7 @@ func unlike(s Setting, layers []Value) []problem.Problem {
 	if list == nil || names == nil {
 		return nil
 	}
-	return []problem.Problem{{
-		Code: problem.CodeSettings, Place: list.Place, Message: fmt.Sprintf("%s is a list of sets here, and a map in %s", s.Key, names.Place),
-		Hint: "write both as lists, or both as maps",
-	}}
+	return []problem.Problem{refusal(list.Place, "write both as lists, or both as maps", "%s is a list of sets here, and a map in %s", s.Key, names.Place)}
 }
 
 // admit splits a repository's own value: counts takes effect, and refused does not.
@@ -196,10 +193,9 @@ func (m *merged) noticeEnforced(own Value, at problem.Place, s Setting, enforced
 }
 
 func (m *merged) notice(at problem.Place, message string) {
-	m.notices = append(m.notices, problem.Problem{
-		Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: at, Message: message,
-		Hint: "take the line out: it has no effect",
-	})
+	notice := refusal(at, "take the line out: it has no effect", "%s", message)
+	notice.Severity = problem.SeverityWarning
+	m.notices = append(m.notices, notice)
 }
 
 // join joins values, the weakest first. refused have no effect.

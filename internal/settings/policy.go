@@ -180,7 +180,7 @@ func (c *Settings) addGroups(given []Item) []problem.Problem {
 	var problems []problem.Problem
 	if c.PullRequest.Draft && c.PullRequest.AutoMerge != "" {
 		at := c.Values["pull-request.auto-merge"].Place
-		problems = append(problems, problem.Problem{Code: problem.CodeSettings, Message: message, Hint: hint, Place: at})
+		problems = append(problems, refusal(at, hint, message))
 	}
 	for _, r := range given {
 		g := group{Pull: c.PullRequest}
@@ -189,9 +189,7 @@ func (c *Settings) addGroups(given []Item) []problem.Problem {
 		c.Policy.Groups = append(c.Policy.Groups, g.Group)
 		put(&c.GroupPulls, g.Name, g.Pull)
 		if g.Pull.Draft && g.Pull.AutoMerge != "" && len(problems) == 0 {
-			problems = append(problems, problem.Problem{
-				Code: problem.CodeSettings, Message: "group " + g.Name + ": " + message, Hint: hint, Place: r.Place,
-			})
+			problems = append(problems, refusal(r.Place, hint, "group %s: "+message, g.Name))
 		}
 	}
 	return problems

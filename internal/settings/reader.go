@@ -78,7 +78,7 @@ func (s scope) section(path string) (scope, bool) {
 }
 
 func (r *reader) fail(line int, hint, format string, args ...any) {
-	r.problems = append(r.problems, problem.Problem{Code: problem.CodeSettings, Place: r.place(line), Message: fmt.Sprintf(format, args...), Hint: hint})
+	r.problems = append(r.problems, refusal(r.place(line), hint, format, args...))
 }
 
 func (r *reader) place(line int) problem.Place { return problem.Place{Path: r.file.Name, Line: line} }

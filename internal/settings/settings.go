@@ -170,10 +170,7 @@ func (a App) incomplete() []problem.Problem {
 	default:
 		return nil
 	}
-	return []problem.Problem{{
-		Code: problem.CodeSettings, Message: missing + " is missing: a GitHub App needs its ID and its private key",
-		Hint: "give app-id and app-private-key, or neither",
-	}}
+	return []problem.Problem{refusal(problem.Place{}, "give app-id and app-private-key, or neither", "%s is missing: a GitHub App needs its ID and its private key", missing)}
 }
 
 // RegistryTokens are the credentials for registries, as the TF_TOKEN_ variables

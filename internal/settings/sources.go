@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
@@ -87,10 +86,8 @@ func (s Sources) sound(c Settings, problems []problem.Problem) (Settings, error)
 		return Settings{}, problem.Several(problems)
 	}
 	if err := s.Sound(c.Severities); err != nil {
-		return Settings{}, &problem.Error{Problem: problem.Problem{
-			Code: problem.CodeSettings, Place: c.Values["verify.severity"].Place, Message: "verify.severity: " + err.Error(),
-			Hint: "choose one of the codes in docs/troubleshooting.md; --severity, and a file that --config names outside of the repository, may choose any severity",
-		}}
+		const hint = "choose one of the codes in docs/troubleshooting.md; --severity, and a file that --config names outside of the repository, may choose any severity"
+		return Settings{}, &problem.Error{Problem: refusal(c.Values["verify.severity"].Place, hint, "verify.severity: %v", err)}
 	}
 	return c, nil
 }
@@ -108,10 +105,9 @@ func missingTokens(registries []Registry, getenv func(string) string) []problem.
 	var missing []problem.Problem
 	for _, r := range registries {
 		if getenv(r.TokenEnv) == "" {
-			missing = append(missing, problem.Problem{
-				Code: problem.CodeSettings, Host: r.Host, Place: r.Place,
-				Message: fmt.Sprintf("the environment variable %s, which holds the token for %s, is not set", r.TokenEnv, r.Host.ForDisplay()),
-			})
+			unset := refusal(r.Place, "", "the environment variable %s, which holds the token for %s, is not set", r.TokenEnv, r.Host.ForDisplay())
+			unset.Host = r.Host
+			missing = append(missing, unset)
 		}
 	}
 	return missing

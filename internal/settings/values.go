@@ -107,9 +107,8 @@ const (
 
 // diagnose makes the diagnostic of a value that is not accepted.
 func (v Value) diagnose(err error) problem.Problem {
-	d := problem.Problem{Code: problem.CodeSettings, Message: err.Error(), Place: v.Place}
 	if v.Place.Path == "" {
-		d.Message = v.Source + ": " + d.Message
+		return refusal(v.Place, "", "%s: %v", v.Source, err)
 	}
-	return d
+	return refusal(v.Place, "", "%v", err)
 }
