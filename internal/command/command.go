@@ -130,6 +130,7 @@ It never runs terraform, tofu, a provider, or code of the repository it reads.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.PersistentPreRunE = func(cmd *cobra.Command, words []string) error { return valueApart(env, cmd, words) }
 	root.SetArgs(env.Args)
 	if len(env.Args) == 1 && slices.Contains([]string{"--version", "-version", "-v"}, env.Args[0]) {
 		// terraform has all three. cobra's own flag prints a text of its own, unless it

@@ -3,6 +3,8 @@ package command
 import (
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -131,4 +133,23 @@ func noWords(cmd *cobra.Command, words []string) error {
 		hint = "write --config " + words[0]
 	}
 	return refused(fmt.Sprintf("%s takes flags alone, and no %q", cmd.CommandPath(), words[0]), hint)
+}
+
+// valueApart refuses a value that is a word of its own, if its flag needs an equals sign:
+// it would be taken for a directory.
+func valueApart(env Env, cmd *cobra.Command, words []string) error {
+	for i, arg := range env.Args {
+		name, long := strings.CutPrefix(arg, "--")
+		f := cmd.Flags().Lookup(name)
+		if !long || f == nil || f.NoOptDefVal == "" || i+1 == len(env.Args) || !slices.Contains(words, env.Args[i+1]) {
+			continue
+		}
+		word, values := env.Args[i+1], append([]string{"true", "false"}, f.Annotations[takenValues]...)
+		if _, err := os.Lstat(env.path(word)); err == nil || !slices.Contains(values, word) {
+			continue
+		}
+		return refused(fmt.Sprintf("%s %s: without an equals sign %s would be a file or a directory, which is not there", arg, word, word),
+			fmt.Sprintf("write %s=%s", arg, word))
+	}
+	return nil
 }
