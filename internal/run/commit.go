@@ -51,8 +51,8 @@ func atCommit(ctx context.Context, j job, t target) (target, []problem.Problem, 
 		return t, readElsewhere("the base branch does not have HEAD", t.base), nil
 	}
 	differ, _, err := clone.Changed(head, relevant)
-	if err == nil && worktree.HasAll(clone, head, func(name string) bool { return name == j.settings.Own || reads(name) }) {
-		return t.at(j.env.WorkDir, &Remote{FS: worktree.Committed(clone, head), Commit: head.Commit}), differing(j, differ), nil
+	if err == nil && worktree.HasAll(head, func(name string) bool { return name == j.settings.Own || reads(name) }) {
+		return t.at(j.env.WorkDir, &Remote{FS: worktree.Committed(head), Commit: head.Commit}), differing(j, differ), nil
 	}
 	repo, err := j.clients.reach(j.access, t.repository)
 	if err != nil {

@@ -107,7 +107,7 @@ func (c Clone) At(revision string) (Revision, error) {
 	if err != nil {
 		return Revision{}, c.lacks("the repository has no revision %q: %v", revision, err)
 	}
-	return Revision{Commit: commit.Hash.String(), name: revision, commit: commit, stored: c.stored}, nil
+	return Revision{Commit: commit.Hash.String(), name: revision, commit: commit, stored: c.stored, root: c.root}, nil
 }
 
 // lacks is the error about a commit that is not in the clone.
@@ -135,7 +135,7 @@ func (c Clone) Fork(revision string) (Revision, error) {
 	if err != nil || len(common) == 0 {
 		return Revision{}, c.lacks("the clone does not hold the commit at which HEAD left %s", revision)
 	}
-	fork := Revision{Commit: common[0].Hash.String(), name: revision, commit: common[0], stored: c.stored}
+	fork := Revision{Commit: common[0].Hash.String(), name: revision, commit: common[0], stored: c.stored, root: c.root}
 	_, baseErr := fork.commit.Tree()
 	_, headErr := head.commit.Tree()
 	return fork, cmp.Or(baseErr, headErr)

@@ -21,15 +21,15 @@ import (
 	"github.com/relock-dev/relock/internal/filetree"
 )
 
-// Committed is the file tree of the commit that is checked out. Names, modes and links come
+// Committed is the file tree of a commit. Names, modes and links come
 // from git's tree objects. A content comes from the disk if it is the commit's, else from
 // git's objects. Each is read when it is needed, so the tree has no bound.
 //
 // A submodule has the files of its recorded commit if the disk has that commit checked out,
 // and else none. A listing shows a submodule as irregular, so that a search does not enter
 // it: its files belong to another repository.
-func Committed(c Clone, head Revision) *filetree.Lazy {
-	return &filetree.Lazy{Source: &commitSource{root: c.root, stored: c.stored, top: head.commit.TreeHash, dirs: map[string]*treeList{}}}
+func Committed(of Revision) *filetree.Lazy {
+	return &filetree.Lazy{Source: &commitSource{root: of.root, stored: of.stored, top: of.commit.TreeHash, dirs: map[string]*treeList{}}}
 }
 
 // commitSource is the Source of Committed. go-git's storage is for one goroutine.
@@ -48,19 +48,19 @@ type treeList struct {
 	entries map[string]object.TreeEntry
 }
 
-// HasAll reports whether the clone has all that a run reads of the commit that is checked
-// out: the lists of all directories, and the files that are read, on disk or as objects. A
-// partial clone of which a part is checked out lacks some.
-func HasAll(c Clone, head Revision, reads func(name string) bool) bool {
-	top, err := head.commit.Tree()
+// HasAll reports whether the clone has all that a run reads of a commit: the lists of all
+// directories, and the files that are read, on disk or as objects. A partial clone of which
+// a part is checked out lacks some.
+func HasAll(of Revision, reads func(name string) bool) bool {
+	top, err := of.commit.Tree()
 	if err != nil {
 		return false
 	}
 	return nil == walkTree(top, func(name string, entry object.TreeEntry) error {
-		if entry.Mode != filemode.Symlink && (!isFile(entry.Mode) || !reads(name)) || c.stored.HasEncodedObject(entry.Hash) == nil {
+		if entry.Mode != filemode.Symlink && (!isFile(entry.Mode) || !reads(name)) || of.stored.HasEncodedObject(entry.Hash) == nil {
 			return nil
 		}
-		content, err := file.ReadAtMost(filepath.Join(c.root, filepath.FromSlash(name)), mostOfBlob)
+		content, err := file.ReadAtMost(filepath.Join(of.root, filepath.FromSlash(name)), mostOfBlob)
 		if err == nil && plumbing.ComputeHash(plumbing.BlobObject, content) != entry.Hash {
 			err = fs.ErrNotExist
 		}

@@ -23,7 +23,7 @@ func committedIn(t *testing.T, root string) *filetree.Lazy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Committed(clone, head)
+	return Committed(head)
 }
 
 // lose takes the committed content of a file from a clone.
@@ -93,13 +93,16 @@ func TestCommittedOfAPartialClone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := Committed(clone, head)
-	if got, err := fs.ReadFile(files, "main.tf"); string(got) != "# a\n" || !HasAll(clone, head, isConfiguration) {
+	files := Committed(head)
+	if got, err := fs.ReadFile(files, "main.tf"); string(got) != "# a\n" || !HasAll(head, isConfiguration) {
 		t.Errorf("main.tf holds %q, %v, want what is on disk", got, err)
 	}
 	worktreetest.Replace(t, root, map[string]string{"main.tf": "# edited\n"})
-	if got, err := fs.ReadFile(files, "main.tf"); err == nil || HasAll(clone, head, isConfiguration) {
+	if got, err := fs.ReadFile(files, "main.tf"); err == nil || HasAll(head, isConfiguration) {
 		t.Errorf("main.tf holds %q, which is not committed", got)
+	}
+	if _, err := head.Tree(isConfiguration); err == nil {
+		t.Error("Tree() succeeds, and the clone lacks a file that is read")
 	}
 }
 
@@ -178,7 +181,7 @@ func TestCommittedRefusesNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := fs.ReadDir(Committed(clone, head), "."); !errors.Is(err, filetree.ErrName) {
+		if _, err := fs.ReadDir(Committed(head), "."); !errors.Is(err, filetree.ErrName) {
 			t.Errorf("a directory named %q: ReadDir() = %v, want %v", bad, err, filetree.ErrName)
 		}
 	}

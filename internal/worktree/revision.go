@@ -22,6 +22,7 @@ type Revision struct {
 	name   string // by which somebody asked for it
 	commit *object.Commit
 	stored *filesystem.Storage
+	root   string // of the working tree, as in Clone
 }
 
 // Parents are the ids of the commits on which the revision was made. A shallow clone need
@@ -136,66 +137,16 @@ func (r Revision) Contents(takes func(name string) bool) (contents map[string][]
 	return contents, nil
 }
 
-// Tree is the file tree of the revision, with all links, and the contents of the files
-// that are read and of those that links with such a path lead to. A clone need not have
-// others.
-func (r Revision) Tree(reads func(name string) bool) (*filetree.Tree, error) {
-	listed, err := r.tree(func(string) bool { return false })
-	if err != nil {
-		return nil, fmt.Errorf("reading revision %s: %w", r.name, err)
+// Tree is Committed, or an error if the clone lacks some of the files that are read.
+func (r Revision) Tree(reads func(name string) bool) (*filetree.Lazy, error) {
+	if !HasAll(r, reads) {
+		return nil, fmt.Errorf("reading revision %s: the clone lacks files of it", r.name)
 	}
-	linked := map[string]bool{}
-	for _, name := range listed.Names() {
-		if info, err := listed.Lstat(name); err != nil || info.Mode().Type() != fs.ModeSymlink || !reads(name) {
-			continue
-		}
-		if to, err := filetree.Resolve(listed, name); err == nil {
-			linked[to] = true
-		}
-	}
-	files, err := r.tree(func(name string) bool { return reads(name) || linked[name] })
-	if err != nil {
-		return nil, fmt.Errorf("reading revision %s: %w", r.name, err)
-	}
-	return files, nil
+	return Committed(r), nil
 }
 
 // mostOfRevision bounds the files that are read of a revision, as github.Snapshot does.
 const mostOfRevision = 128 << 20
-
-// errNotRead is why a file of a revision cannot be read.
-var errNotRead = errors.New("its content is none that a run reads")
-
-// tree is the file tree of the revision, with all links and the contents of the files
-// that are kept.
-func (r Revision) tree(keep func(name string) bool) (*filetree.Tree, error) {
-	top, err := r.commit.Tree()
-	if err != nil {
-		return nil, err
-	}
-	b := filetree.Builder{Limits: filetree.Limits{Bytes: mostOfRevision}}
-	err = walkTree(top, func(name string, entry object.TreeEntry) error {
-		link := entry.Mode == filemode.Symlink
-		if !isFile(entry.Mode) && !link {
-			return b.AddDir(name)
-		}
-		if !link && !keep(name) {
-			return b.AddMissing(name, 0o644, 0, errNotRead)
-		}
-		content, err := entryContent(top, entry)
-		if err != nil {
-			return err
-		}
-		if link {
-			return b.AddLink(name, string(content))
-		}
-		return b.AddFile(name, 0o644, content)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return b.Tree(), nil
-}
 
 // entryContent reads what a tree has of a file or a link.
 func entryContent(top *object.Tree, entry object.TreeEntry) ([]byte, error) {
