@@ -2,7 +2,6 @@ package github
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -14,39 +13,18 @@ import (
 // Discussion is a pull request or an issue, with comments. GitHub numbers both together,
 // and requires different permissions.
 type Discussion struct {
-	Number int
-	Issue  bool // not a pull request
+	number        int
+	name          string     // for the message of an error
+	reads, writes permission // for its comments and reactions
 }
 
 // OnPull is the discussion under a pull request, which needs permissions for pull requests.
-func OnPull(number int) Discussion { return Discussion{Number: number} }
+func OnPull(number int) Discussion {
+	return Discussion{number, "the pull request", readPulls, writePulls}
+}
 
 // OnIssue is the discussion under an issue, which needs permissions for issues.
-func OnIssue(number int) Discussion { return Discussion{Number: number, Issue: true} }
-
-// String says what it is, for the message of an error.
-func (d Discussion) String() string {
-	if d.Issue {
-		return "the issue"
-	}
-	return "the pull request"
-}
-
-// reads is the permission for reading its comments.
-func (d Discussion) reads() permission {
-	if d.Issue {
-		return readIssues
-	}
-	return readPulls
-}
-
-// writes is the permission for writing a comment or a reaction.
-func (d Discussion) writes() permission {
-	if d.Issue {
-		return writeIssues
-	}
-	return writePulls
-}
+func OnIssue(number int) Discussion { return Discussion{number, "the issue", readIssues, writeIssues} }
 
 // Comment is a comment below a pull request or an issue.
 type Comment struct {
@@ -65,13 +43,13 @@ const mostCommentPages = 30
 // Comments returns the comments of a discussion, oldest first: one request for every
 // hundred of them.
 func (r *Repository) Comments(ctx context.Context, under Discussion) ([]Comment, error) {
-	doing := fmt.Sprintf("listing the comments of %v", under)
+	doing := "listing the comments of " + under.name
 	var out []Comment
 	opts := &github.IssueListCommentsOptions{ListOptions: github.ListOptions{Page: 1, PerPage: 100}}
 	for opts.Page <= mostCommentPages {
-		comments, resp, err := r.client.rest.Issues.ListComments(ctx, r.owner, r.name, under.Number, opts)
+		comments, resp, err := r.client.rest.Issues.ListComments(ctx, r.owner, r.name, under.number, opts)
 		if err != nil {
-			return nil, r.explain(ctx, doing, under.reads(), err)
+			return nil, r.explain(ctx, doing, under.reads, err)
 		}
 		for _, c := range comments {
 			out = append(out, commentOf(c))
@@ -81,15 +59,15 @@ func (r *Repository) Comments(ctx context.Context, under Discussion) ([]Comment,
 		}
 		opts.Page = resp.NextPage
 	}
-	return nil, r.explain(ctx, doing, under.reads(), &finding{message: "there are more than 3,000"})
+	return nil, r.explain(ctx, doing, under.reads, &finding{message: "there are more than 3,000"})
 }
 
 // PostComment adds a comment, and returns it with its ID and author. After an ErrUncertain
 // it may have been added.
 func (r *Repository) PostComment(ctx context.Context, under Discussion, body safe.Markdown) (Comment, error) {
-	made, _, err := r.client.rest.Issues.CreateComment(ctx, r.owner, r.name, under.Number, &github.IssueComment{Body: github.String(body.String())})
+	made, _, err := r.client.rest.Issues.CreateComment(ctx, r.owner, r.name, under.number, &github.IssueComment{Body: github.String(body.String())})
 	if err != nil {
-		return Comment{}, r.explain(ctx, fmt.Sprintf("commenting on %v", under), under.writes(), err)
+		return Comment{}, r.explain(ctx, "commenting on "+under.name, under.writes, err)
 	}
 	return commentOf(made), nil
 }
@@ -97,7 +75,7 @@ func (r *Repository) PostComment(ctx context.Context, under Discussion, body saf
 // EditComment replaces the whole text of the comment with the ID.
 func (r *Repository) EditComment(ctx context.Context, under Discussion, id int64, body safe.Markdown) error {
 	_, _, err := r.client.rest.Issues.EditComment(ctx, r.owner, r.name, id, &github.IssueComment{Body: github.String(body.String())})
-	return r.explain(ctx, "editing a comment", under.writes(), err)
+	return r.explain(ctx, "editing a comment", under.writes, err)
 }
 
 // Reaction is an emoji below a comment.
@@ -115,7 +93,7 @@ const (
 func (r *Repository) React(ctx context.Context, under Discussion, id int64, reaction Reaction) (login string, before bool, err error) {
 	made, resp, err := r.client.rest.Reactions.CreateIssueCommentReaction(ctx, r.owner, r.name, id, string(reaction))
 	if err != nil {
-		return "", false, r.explain(ctx, "reacting to a comment", under.writes(), err)
+		return "", false, r.explain(ctx, "reacting to a comment", under.writes, err)
 	}
 	return made.GetUser().GetLogin(), resp.StatusCode == http.StatusOK, nil
 }
