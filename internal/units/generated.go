@@ -114,8 +114,12 @@ func (o *stackTree) lead(dir string) {
 }
 
 // in returns the generated directory that has a path, and the path relative to it; nil if
-// there is none, or if no generated file may replace what the file tree has there.
+// there is none, or if no generated file may replace what the file tree has there. A nil
+// stackTree has none.
 func (o *stackTree) in(name string) (g *GeneratedDir, rel string) {
+	if o == nil {
+		return nil, ""
+	}
 	for dir := name; ; dir = above(dir) {
 		if g := o.made[dir]; g != nil {
 			rel, _ := RelTo(dir, name)
@@ -236,9 +240,6 @@ func (o *stackTree) place(name string) problem.Place {
 // inRepository is the path in the repository from which a path is copied; false if the file
 // comes from elsewhere.
 func (r *Files) inRepository(name string) (string, bool) {
-	if r.generates == nil {
-		return name, true
-	}
 	g, rel := r.generates.in(name)
 	if g == nil {
 		return name, true
@@ -300,9 +301,6 @@ func (r *Files) GeneratedAt(dir string) *GeneratedDir {
 
 // IsGenerated reports whether a path is in a generated directory.
 func (r *Files) IsGenerated(name string) bool {
-	if r.generates == nil {
-		return false
-	}
 	g, _ := r.generates.in(name)
 	return g != nil
 }
@@ -315,9 +313,6 @@ func (r *Files) LeadsToGenerated(dir string) bool {
 // notHeld is the reason why a file that was not found may exist: only configuration is
 // fetched from other repositories. It is nil for other files.
 func (r *Files) notHeld(name string) *staticeval.Unknown {
-	if r.generates == nil {
-		return nil
-	}
 	g, rel := r.generates.in(name)
 	if g == nil || scan.Reads(name) {
 		return nil

@@ -250,10 +250,7 @@ func (e *Evaluator) generations(s *unitSettings) {
 				g.fields[attr.Name] = e.result(attr.Expr)
 			}
 		}
-		if _, twice := s.said["generate"][b.Label]; twice {
-			s.refuse(g.place, "the generate block %q is there twice", b.Label)
-		}
-		s.put("generate", b.Label, g)
+		s.generate(g)
 	}
 	if attr := e.File.Body.Attribute("generate"); attr != nil {
 		if !e.File.Body.native() {
@@ -265,21 +262,31 @@ func (e *Evaluator) generations(s *unitSettings) {
 			s.problem(*why, r.place, "what is generated is not statically known")
 		}
 		for _, label := range slices.Sorted(maps.Keys(objects)) {
-			object := objects[label]
 			g := statement{label: label, fields: map[string]result{}, place: r.place}
-			values, why := FieldsOf(object)
-			if why != nil {
-				s.problem(*why, r.place, "what is generated is not statically known")
-			}
-			for name, v := range values {
-				g.fields[name] = result{value: v, why: staticeval.ReasonFor(v), place: r.place}
-			}
-			if _, twice := s.said["generate"][label]; twice {
-				s.refuse(g.place, "the generate block %q is there twice", label)
-			}
-			s.put("generate", label, g)
+			s.fill(g, objects[label], "what is generated is not statically known")
+			s.generate(g)
 		}
 	}
+}
+
+// generate stores a file to generate, of which each label has one.
+func (s *unitSettings) generate(g statement) {
+	if _, twice := s.said["generate"][g.label]; twice {
+		s.refuse(g.place, "the generate block %q is there twice", g.label)
+	}
+	s.put("generate", g.label, g)
+}
+
+// fill sets the fields of a file to generate from an object, and returns how many it has.
+func (s *unitSettings) fill(g statement, object cty.Value, about string) int {
+	values, why := FieldsOf(object)
+	if why != nil {
+		s.problem(*why, g.place, about)
+	}
+	for name, v := range values {
+		g.fields[name] = result{value: v, why: staticeval.ReasonFor(v), place: g.place}
+	}
+	return len(values)
 }
 
 // InOrder sorts attributes as in the file. If they exceed a bound together, the error then
@@ -329,14 +336,7 @@ func (e *Evaluator) remoteState(s *unitSettings) {
 		return
 	}
 	remote := statement{label: remoteLabel, fields: map[string]result{}, place: r.place}
-	parts, why := FieldsOf(r.value)
-	if why != nil {
-		s.problem(*why, r.place, "what remote_state generates is not statically known")
-	}
-	for name, v := range parts {
-		remote.fields[name] = result{value: v, why: staticeval.ReasonFor(v), place: r.place}
-	}
-	if len(parts) > 0 {
+	if s.fill(remote, r.value, "what remote_state generates is not statically known") > 0 {
 		contents := cty.StringVal("terraform {\n  backend \"local\" {}\n}\n") // the kind of backend does not matter
 		remote.fields["contents"] = result{value: contents, place: r.place}
 	}

@@ -368,16 +368,15 @@ func (b *builder) contents(g statement) (string, bool) {
 		return "", false
 	}
 	b.file.reading.Use(r.value)
-	plain, _ := r.value.Unmark()
 	if why := cmp.Or(r.why, staticeval.ReasonFor(r.value)); why != nil {
 		b.settings.problem(*why, r.place, about)
 		return "", false
 	}
-	if plain.IsNull() || !plain.IsKnown() || plain.Type() != cty.String {
+	text, ok := textOf(r.value)
+	if !ok {
 		b.settings.refuse(r.place, "the contents of the generated file %q must be a string", PlainLabel(g.label))
-		return "", false
 	}
-	return plain.AsString(), true
+	return text, ok
 }
 
 // unordered notes files that two blocks generate. Terragrunt generates them in random order.

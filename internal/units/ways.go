@@ -23,13 +23,22 @@ const maxWays = 32
 func (r result) further() ([]string, bool) {
 	var texts []string
 	for _, v := range r.ways {
-		plain, _ := v.Unmark()
-		if plain.IsNull() || !plain.IsKnown() || plain.Type() != cty.String {
+		text, ok := textOf(v)
+		if !ok {
 			return nil, false
 		}
-		texts = append(texts, plain.AsString())
+		texts = append(texts, text)
 	}
 	return texts, true
+}
+
+// textOf is a known text without its marks; false for any other value.
+func textOf(v cty.Value) (string, bool) {
+	plain, _ := v.Unmark()
+	if plain.IsNull() || !plain.IsKnown() || plain.Type() != cty.String {
+		return "", false
+	}
+	return plain.AsString(), true
 }
 
 // goWays reads the requirements of a unit for each way through the open directives of its
