@@ -71,9 +71,9 @@ func (c *toldCauses) diagnostics() []problem.Problem {
 		case unknown:
 			d.Message = fmt.Sprintf("the requirements of %s are known in part: %s. No lock file records the rest in %s", subject, why.text, unitList(dirs))
 		case leftAlone:
-			d.Message = fmt.Sprintf("%s %s left alone, since copy_terraform_lock_file is false: %s", subject, are(len(dirs)), unitList(dirs))
+			d.Message = fmt.Sprintf("%s %s left alone, since copy_terraform_lock_file is false: %s", subject, agreed(len(dirs), "is", "are"), unitList(dirs))
 		case excluded:
-			d.Message = fmt.Sprintf("%s %s no lock file, since the exclude block keeps Terragrunt from running init: %s", subject, have(len(dirs)), unitList(dirs))
+			d.Message = fmt.Sprintf("%s %s no lock file, since the exclude block keeps Terragrunt from running init: %s", subject, agreed(len(dirs), "gets", "get"), unitList(dirs))
 		case assumed:
 			d.Message = fmt.Sprintf("for %s it is assumed that %s: %s", subject, why.text, unitList(dirs))
 		}
@@ -88,18 +88,12 @@ func (c *toldCauses) diagnostics() []problem.Problem {
 	return append(told, c.problems...)
 }
 
-func are(n int) string {
+// agreed is the form of a word for a number.
+func agreed(n int, one, many string) string {
 	if n == 1 {
-		return "is"
+		return one
 	}
-	return "are"
-}
-
-func have(n int) string {
-	if n == 1 {
-		return "gets"
-	}
-	return "get"
+	return many
 }
 
 // mostUnits is how many units a message names.

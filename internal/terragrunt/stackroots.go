@@ -430,18 +430,15 @@ func (l stackLocks) missing() []problem.Problem {
 		}
 		slices.Sort(catalogues)
 		catalogues = slices.Compact(catalogues)
-		file, them := live.place.File(), "them"
+		file, them := live.place.File(), agreed(len(lacking), "it", "them")
 		what := collect.Count(len(lacking), "unit of "+file+" has", "units of "+file+" have")
-		if len(lacking) == 1 {
-			them = "it"
-		}
 		what += " no lock file that git keeps; "
 		if served < len(lacking) && served > 0 {
 			them = fmt.Sprintf("%d of them", served)
 		}
 		switch len(catalogues) {
 		case 0:
-			what += "what " + map[bool]string{true: "it is", false: "they are"}[len(lacking) == 1] + " made of is in another repository"
+			what += "what " + agreed(len(lacking), "it is", "they are") + " made of is in another repository"
 		case 1:
 			what += fmt.Sprintf("one beside %s would serve %s", catalogues[0], them)
 		default:
