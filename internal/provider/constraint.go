@@ -94,28 +94,16 @@ func parseTerm(s string) (Term, error) {
 	if err != nil {
 		return Term{}, err
 	}
-	return Term{Op: parseOp(m[1], numbers), Bound: bound}, nil
+	op := written[m[1]]
+	if op == WithinMajor && numbers == 3 {
+		op = WithinMinor
+	}
+	return Term{Op: op, Bound: bound}, nil
 }
 
-func parseOp(op string, numbers int) Op {
-	switch op {
-	case ">":
-		return Greater
-	case ">=":
-		return AtLeast
-	case "<=":
-		return AtMost
-	case "<":
-		return Less
-	case "!=":
-		return Not
-	case "~>":
-		if numbers == 3 {
-			return WithinMinor
-		}
-		return WithinMajor
-	}
-	return Exactly
+// written are the operators as constraint strings have them.
+var written = map[string]Op{
+	">": Greater, ">=": AtLeast, "=": Exactly, "": Exactly, "~>": WithinMajor, "<=": AtMost, "<": Less, "!=": Not,
 }
 
 // NewConstraints builds the canonical set of the given terms.
