@@ -328,30 +328,31 @@ func (t *tokens) find(ctx context.Context) error {
 		}
 		t.installation = t.wide.installation
 		return nil
-	case t.app.Owner != "":
-		return t.findOwner(ctx)
 	}
-	full := t.app.Repositories[0]
-	owner, name, _ := strings.Cut(full, "/")
-	found, _, err := t.client.rest.Apps.FindRepositoryInstallation(ctx, owner, name)
+	where := t.app.Owner
+	if where == "" {
+		where = t.app.Repositories[0]
+	}
+	found, err := t.installationIn(ctx, where)
 	if err != nil {
-		return explanation(ctx, t.client, "looking for the installation of the GitHub App in "+full, t.hint, err)
+		return explanation(ctx, t.client, "looking for the installation of the GitHub App in "+where, t.hint, err)
 	}
 	t.installation = found.GetID()
 	return nil
 }
 
-// findOwner looks for the installation of an organisation, or of a user.
-func (t *tokens) findOwner(ctx context.Context) error {
-	found, _, err := t.client.rest.Apps.FindOrganizationInstallation(ctx, t.app.Owner)
+// installationIn asks for the installation of a repository, of an organisation, or of a user.
+func (t *tokens) installationIn(ctx context.Context, where string) (found *github.Installation, err error) {
+	owner, name, repository := strings.Cut(where, "/")
+	if repository {
+		found, _, err = t.client.rest.Apps.FindRepositoryInstallation(ctx, owner, name)
+		return found, err
+	}
+	found, _, err = t.client.rest.Apps.FindOrganizationInstallation(ctx, owner)
 	if refusedFor(err, http.StatusNotFound) {
-		found, _, err = t.client.rest.Apps.FindUserInstallation(ctx, t.app.Owner)
+		found, _, err = t.client.rest.Apps.FindUserInstallation(ctx, owner)
 	}
-	if err != nil {
-		return explanation(ctx, t.client, "looking for the installation of the GitHub App in "+t.app.Owner, t.hint, err)
-	}
-	t.installation = found.GetID()
-	return nil
+	return found, err
 }
 
 // hint says what to do if an App is refused.
