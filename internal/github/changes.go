@@ -43,10 +43,7 @@ func (r *Repository) Changes(ctx context.Context, from, to string) ([]Change, er
 	for i, path := range paths {
 		changes[i] = Change{Path: path, Old: before.file(path), New: after.file(path)}
 		if e, ok := after.at(path); ok && e.mode.IsRegular() {
-			changes[i].Mode = "100644"
-			if executable(e.mode) {
-				changes[i].Mode = "100755"
-			}
+			changes[i].Mode = gitMode(e.mode)
 		}
 	}
 	return changes, nil

@@ -164,13 +164,24 @@ type File struct {
 // ModeOf is git's mode of a file in a file tree: of one that is not there, or is no regular
 // file, that of an ordinary file.
 func ModeOf(files fs.FS, name string) string {
-	if info, err := fs.Lstat(files, name); err == nil && info.Mode().IsRegular() && executable(info.Mode()) {
+	if info, err := fs.Lstat(files, name); err == nil && info.Mode().IsRegular() {
+		return gitMode(info.Mode())
+	}
+	return gitMode(0)
+}
+
+// gitMode is the mode that git's trees have for a mode of files.
+func gitMode(mode fs.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "40000"
+	case mode.Type() == fs.ModeSymlink:
+		return "120000"
+	case mode&0o111 != 0:
 		return "100755"
 	}
 	return "100644"
 }
-
-func executable(mode fs.FileMode) bool { return mode&0o111 != 0 }
 
 // CreateTree stores the base tree with the files put into it, and returns the
 // new tree. The contents travel in the one request.

@@ -101,14 +101,9 @@ func (l *listing) id() string {
 		return hex.EncodeToString(h.Sum(nil))
 	}
 	for _, e := range slices.Backward(l.entries) { // what is in a directory is behind it
-		c := child{"100644", path.Base(e.path), e.blob}
-		switch {
-		case e.mode.IsDir():
-			c.mode, c.id = "40000", sum(e.path)
-		case e.mode.Type() == fs.ModeSymlink:
-			c.mode = "120000"
-		case e.mode&0o100 != 0:
-			c.mode = "100755"
+		c := child{gitMode(e.mode), path.Base(e.path), e.blob}
+		if e.mode.IsDir() {
+			c.id = sum(e.path)
 		}
 		dir := path.Dir(e.path)
 		below[dir] = append(below[dir], c)
