@@ -146,10 +146,6 @@ func (l ownerList) all(ctx context.Context) ([]Listed, error) {
 	}
 }
 
-// mostAsked is how often a page is asked for if GitHub does not give every repository
-// of it.
-const mostAsked = 3
-
 // page reads a page. failed are the repositories that GitHub could not give, by
 // their places; an error that is about none of them is one of the list.
 func (l ownerList) page(ctx context.Context, q *graphQuery) (page listAnswer, failed map[int]*refusal, err error) {
@@ -167,7 +163,7 @@ func (l ownerList) page(ctx context.Context, q *graphQuery) (page listAnswer, fa
 				err = refused
 			}
 		}
-		if err != nil || len(failed) == 0 || tries == mostAsked {
+		if err != nil || len(failed) == 0 || tries == mostQuestions {
 			return page, failed, err
 		}
 		if err := l.clock.Sleep(ctx, time.Second<<(tries-1)); err != nil {
