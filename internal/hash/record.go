@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -52,11 +53,7 @@ func (e Entry) record() (string, error) {
 		h1zip = noField
 	}
 	if len(e.Hashed.Programs) > 0 {
-		escaped := make([]string, len(e.Hashed.Programs)) // names of files may hold any byte
-		for i, name := range e.Hashed.Programs {
-			escaped[i] = url.QueryEscape(name)
-		}
-		names = strings.Join(escaped, ",")
+		names = strings.Join(collect.Mapped(e.Hashed.Programs, url.QueryEscape), ",") // names of files may hold any byte
 	}
 	record := fmt.Sprintf("\n%s %s %s %s %d %s ", e.Origin, e.Hashed.Sum.ZH, e.Hashed.Sum.H1, h1zip, e.Hashed.Sum.Size, names)
 	digest := sha256.Sum256([]byte(record))

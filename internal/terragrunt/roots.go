@@ -275,12 +275,8 @@ func rootOf(r scan.Root, made units.Assembly, told *toldCauses, opts Options) (s
 // decisive reports whether it is an error that the module was not fetched, whatever the lock
 // file records: for a temporary reason, or because of a commit that must not be read.
 func decisive(err error) bool {
-	for _, code := range []problem.Code{problem.CodeUnreachable, problem.CodeBadAnswer, problem.CodeCancelled, problem.CodeModuleForeign} {
-		if problem.Coded(err, code) {
-			return true
-		}
-	}
-	return false
+	codes := []problem.Code{problem.CodeUnreachable, problem.CodeBadAnswer, problem.CodeCancelled, problem.CodeModuleForeign}
+	return slices.ContainsFunc(codes, func(code problem.Code) bool { return problem.Coded(err, code) })
 }
 
 // unreadOf returns the reasons why a unit is known in part, and notes them as causes.

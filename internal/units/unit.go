@@ -10,6 +10,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -131,8 +132,11 @@ type builder struct {
 
 func (b *builder) build() {
 	u := b.unit
-	for _, v := range b.included() {
-		b.file.reading.Use(v)
+	includes, _, _ := b.file.includes()
+	for _, in := range includes {
+		for _, v := range in.assumed {
+			b.file.reading.Use(v)
+		}
 	}
 	u.Source = b.source()
 	u.lists = copyList{b.globs("include_in_copy"), b.globs("exclude_from_copy")}
@@ -163,22 +167,7 @@ func (b *builder) build() {
 
 // inLabelOrder are the blocks of one kind, sorted by label.
 func inLabelOrder(byLabel map[string]statement) []statement {
-	var all []statement
-	for _, label := range slices.Sorted(maps.Keys(byLabel)) {
-		all = append(all, byLabel[label])
-	}
-	return all
-}
-
-// included are the values that decide which files are included. Their marks are only
-// assumptions.
-func (b *builder) included() []cty.Value {
-	includes, _, _ := b.file.includes()
-	var all []cty.Value
-	for _, in := range includes {
-		all = append(all, in.assumed...)
-	}
-	return all
+	return collect.Mapped(slices.Sorted(maps.Keys(byLabel)), func(label string) statement { return byLabel[label] })
 }
 
 // known returns the text of a result. If the text is not known, it notes the reason and
