@@ -230,13 +230,6 @@ func (b Body) native() bool {
 
 // Attributes are the attributes by name, without blocks.
 func (b Body) Attributes() map[string]*hcl.Attribute {
-	if native, ok := b.Body.(*hclsyntax.Body); ok {
-		attrs := make(map[string]*hcl.Attribute, len(native.Attributes))
-		for name, attr := range native.Attributes {
-			attrs[name] = attr.AsHCLAttribute()
-		}
-		return attrs
-	}
 	attrs, _ := b.JustAttributes() // the errors are about other parts
 	return attrs
 }
