@@ -51,49 +51,42 @@ type remembered struct {
 	Profile report.Profile `json:"profile,omitzero"`
 }
 
-// rememberedModule is a root module with the versions in its lock file, by
-// provider.
+// rememberedModule is a root module with the versions in its lock file.
 type rememberedModule struct {
-	Dir         string            `json:"dir"`
-	Tool        provider.ToolName `json:"tool"`
-	ToolVersion string            `json:"tool_version"`
-	Assumed     bool              `json:"tool_version_assumed"`
-	Pending     bool              `json:"pending"`
-	Left        bool              `json:"left"`
-	Versions    map[string]string `json:"versions"`
+	Dir     string        `json:"dir"`
+	Tool    provider.Tool `json:"tool"`
+	Assumed bool          `json:"tool_version_assumed"`
+	Pending bool          `json:"pending"`
+	Left    bool          `json:"left"`
+	InUse   []report.Use  `json:"in_use"`
 }
 
 // neededProvider is a provider that root modules require in the same versions,
 // with the newest of these at that time.
 type neededProvider struct {
-	Tool        provider.ToolName `json:"tool"`
-	ToolVersion string            `json:"tool_version"`
-	Provider    string            `json:"provider"`
-	Constraints string            `json:"constraints"`
-	Newest      string            `json:"newest"` // empty: none
+	Tool        provider.Tool    `json:"tool"`
+	Addr        provider.Addr    `json:"provider"`
+	Constraints string           `json:"constraints"`
+	Newest      provider.Version `json:"newest"` // zero: none
 }
 
 // newestOf is the present value of Newest for these releases. Invalid
 // constraints, as in an edited file, allow no release.
-func (r neededProvider) newestOf(releases []provider.Release) string {
+func (r neededProvider) newestOf(releases []provider.Release) (newest provider.Version) {
 	var allowed provider.Constraints
 	var err error
 	if r.Constraints != "" {
 		allowed, err = provider.ParseConstraints(r.Constraints)
 		if err != nil {
-			return ""
+			return newest
 		}
 	}
-	var newest provider.Version
 	for _, one := range releases {
 		if allowed.Allows(one.Version) && (newest.IsZero() || one.Version.Compare(newest) > 0) {
 			newest = one.Version
 		}
 	}
-	if newest.IsZero() {
-		return ""
-	}
-	return newest.String()
+	return newest
 }
 
 // longestMemory is the longest time without reading a repository. Fetched modules
@@ -131,7 +124,7 @@ func (m *memory) forget(l github.Listed) { delete(m.Repositories, idOf(l)) }
 
 func idOf(l github.Listed) string { return strconv.FormatInt(l.ID, 10) }
 
-const memoryFormat = 1
+const memoryFormat = 2
 
 // readMemory reads a memory. The memory of another version of relock is ignored:
 // its rules may differ.
@@ -140,11 +133,11 @@ func readMemory(r io.Reader, relock string) (*memory, error) {
 	if err := json.NewDecoder(r).Decode(m); err != nil {
 		return &memory{}, fmt.Errorf("it is no memory of a fleet: %w", err)
 	}
+	if m.Relock != "" && m.Relock != relock {
+		return &memory{}, nil
+	}
 	if m.FormatVersion != memoryFormat {
 		return &memory{}, errors.New("it is no memory of a fleet that this version of relock can read")
-	}
-	if m.Relock != relock {
-		return &memory{}, nil
 	}
 	return m, nil
 }

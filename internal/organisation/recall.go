@@ -38,9 +38,7 @@ func (r *recorder) add(ctx context.Context, b run.Basis) {
 	for _, result := range b.Results {
 		for _, sel := range result.Selections {
 			tool, addr := result.Module.Tool, sel.Requirement.Addr
-			needed := neededProvider{
-				Tool: tool.Name, ToolVersion: tool.Version.String(), Provider: addr.String(), Constraints: sel.Requirement.Constraints().String(),
-			}
+			needed := neededProvider{Tool: tool, Addr: addr, Constraints: sel.Requirement.Constraints().String()}
 			offer, err := b.Releases.Versions(ctx, tool, addr)
 			r.partial = r.partial || err != nil || sel.Err != nil
 			needed.Newest = needed.newestOf(offer.Releases)
@@ -172,12 +170,7 @@ func (t *turns) settled(i, before int) bool {
 // stillNewest reports whether the newest allowed releases are unchanged.
 func (r remembered) stillNewest(ctx context.Context, source upgrade.Source) bool {
 	for _, needed := range r.Requires {
-		version, err := provider.ParseVersion(needed.ToolVersion)
-		addr, err2 := provider.ParseFullAddr(needed.Provider)
-		if err != nil || err2 != nil {
-			return false
-		}
-		offer, err := source.Versions(ctx, provider.Tool{Name: needed.Tool, Version: version}, addr)
+		offer, err := source.Versions(ctx, needed.Tool, needed.Addr)
 		if err != nil || needed.newestOf(offer.Releases) != needed.Newest {
 			return false
 		}
@@ -199,17 +192,7 @@ func (r remembered) report(repository string) report.Report {
 		})
 	}
 	for _, m := range r.Modules {
-		module := report.Module{Dir: m.Dir, Assumed: m.Assumed, Remembered: true, Pending: m.Pending, Left: m.Left}
-		if version, err := provider.ParseVersion(m.ToolVersion); err == nil {
-			module.Tool = provider.Tool{Name: m.Tool, Version: version}
-		}
-		for _, name := range slices.Sorted(maps.Keys(m.Versions)) {
-			addr, err := provider.ParseFullAddr(name)
-			version, err2 := provider.ParseVersion(m.Versions[name])
-			if err == nil && err2 == nil {
-				module.InUse = append(module.InUse, report.Use{Addr: addr, Version: version})
-			}
-		}
+		module := report.Module{Dir: m.Dir, Tool: m.Tool, Assumed: m.Assumed, Remembered: true, Pending: m.Pending, Left: m.Left, InUse: m.InUse}
 		all.Modules = append(all.Modules, module.Named(problem.Naming{Repository: repository}))
 	}
 	return all
@@ -257,14 +240,8 @@ func (t *turns) remember(l github.Listed, seen *recorder, found report.Report) r
 	}
 	r.Requires = slices.SortedFunc(maps.Keys(seen.requires), func(a, b neededProvider) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	for _, m := range found.Modules {
-		module := rememberedModule{
-			Dir: strings.TrimPrefix(m.Dir, l.Name+"//"), Tool: m.Tool.Name, ToolVersion: m.Tool.Version.String(), Assumed: m.Assumed,
-			Pending: m.Pending, Left: m.Left, Versions: map[string]string{},
-		}
-		for _, u := range m.InUse {
-			module.Versions[u.Addr.String()] = u.Version.String()
-		}
-		r.Modules = append(r.Modules, module)
+		dir := strings.TrimPrefix(m.Dir, l.Name+"//")
+		r.Modules = append(r.Modules, rememberedModule{Dir: dir, Tool: m.Tool, Assumed: m.Assumed, Pending: m.Pending, Left: m.Left, InUse: m.InUse})
 	}
 	t.memory.remember(l, r)
 	return profile

@@ -49,15 +49,26 @@ func addrOf(t *testing.T, text string) provider.Addr {
 	return addr
 }
 
+// terraform is a release of Terraform.
+func terraform(t *testing.T) provider.Tool {
+	t.Helper()
+	return provider.Tool{Name: provider.Terraform, Version: versionOf(t, "1.11.4")}
+}
+
+func versionOf(t *testing.T, text string) provider.Version {
+	t.Helper()
+	version, err := provider.ParseVersion(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return version
+}
+
 // selecting is the plan of one root module, which requires one provider.
 func selecting(t *testing.T, sel upgrade.Selection) []upgrade.Result {
 	t.Helper()
 	sel.Requirement = scan.Requirement{Addr: addrOf(t, "registry.terraform.io/hashicorp/null")}
-	version, err := provider.ParseVersion("1.11.4")
-	if err != nil {
-		t.Fatal(err)
-	}
-	root := scan.RootModule{Root: scan.Root{Tool: provider.Tool{Name: provider.Terraform, Version: version}}}
+	root := scan.RootModule{Root: scan.Root{Tool: terraform(t)}}
 	return []upgrade.Result{{Module: root, Selections: []upgrade.Selection{sel}}}
 }
 
@@ -97,7 +108,7 @@ func TestWhatAPlanDependsOn(t *testing.T) {
 			if r.partial != tt.partial || !r.until.Equal(tt.until) {
 				t.Errorf("recorded %+v, want partial: %t, until: %s", r, tt.partial, tt.until)
 			}
-			want := neededProvider{Tool: provider.Terraform, ToolVersion: "1.11.4", Provider: "registry.terraform.io/hashicorp/null", Newest: "3.2.4"}
+			want := neededProvider{Tool: terraform(t), Addr: addrOf(t, "registry.terraform.io/hashicorp/null"), Newest: versionOf(t, "3.2.4")}
 			if !r.requires[want] || len(r.requires) != 1 {
 				t.Errorf("recorded %v, want %v", r.requires, want)
 			}
@@ -218,9 +229,9 @@ func TestReportIsRecalled(t *testing.T) {
 // tell.
 func TestNewerReleaseHasARepositoryRead(t *testing.T) {
 	t.Parallel()
-	needed := neededProvider{Tool: provider.Terraform, ToolVersion: "1.11.4", Provider: "registry.terraform.io/hashicorp/null", Constraints: "~> 3.0", Newest: "3.2.4"}
+	needed := neededProvider{Tool: terraform(t), Addr: addrOf(t, "registry.terraform.io/hashicorp/null"), Constraints: "~> 3.0", Newest: versionOf(t, "3.2.4")}
 	garbled := needed
-	garbled.Provider = "null"
+	garbled.Constraints = "null"
 	for name, tt := range map[string]struct {
 		needed neededProvider
 		source offered

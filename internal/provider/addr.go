@@ -169,3 +169,9 @@ func (a Addr) Lockable() bool { return a != (Addr{}) && !a.Builtin() && !a.Legac
 
 // MarshalText implements encoding.TextMarshaler with String's form.
 func (a Addr) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler with ParseFullAddr.
+func (a *Addr) UnmarshalText(text []byte) (err error) {
+	*a, err = ParseFullAddr(string(text))
+	return err
+}

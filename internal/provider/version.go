@@ -81,6 +81,12 @@ func (v Version) String() string {
 // MarshalText implements encoding.TextMarshaler with String's form.
 func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
+// UnmarshalText implements encoding.TextUnmarshaler with ParseVersion.
+func (v *Version) UnmarshalText(text []byte) (err error) {
+	*v, err = ParseVersion(string(text))
+	return err
+}
+
 // Core returns the version without prerelease and metadata.
 func (v Version) Core() Version { return Version{Major: v.Major, Minor: v.Minor, Patch: v.Patch} }
 
