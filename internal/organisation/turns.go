@@ -49,7 +49,7 @@ func VisitAll(ctx context.Context, s *run.Session, a run.Ask, org Organisation) 
 			t.again(asking)
 		}
 		trouble = append(trouble, t.save()...)
-		all := t.report(asking, trouble)
+		all := t.report(trouble)
 		if t.page != nil {
 			said, problems := t.page.Keep(ctx, asking, all.Fleet.Overview)
 			if said != nil {
@@ -270,7 +270,7 @@ func (t *turns) rest() string {
 }
 
 // report is the report of the run, with the errors of the memory.
-func (t *turns) report(asking context.Context, trouble []problem.Problem) report.Report {
+func (t *turns) report(trouble []problem.Problem) report.Report {
 	reached := make([]bool, len(t.order))
 	for _, i := range t.order[:t.done] {
 		reached[i] = true
@@ -292,7 +292,7 @@ func (t *turns) report(asking context.Context, trouble []problem.Problem) report
 	all = withUnlisted(all, t.list.picked.unlisted)
 	all.Diagnostics, all.Stats = slices.Concat(all.Diagnostics, t.rejected.lines(t.done < len(t.order)), trouble), t.session.Spent()
 	if t.done < len(t.order) {
-		all.Diagnostics = append(all.Diagnostics, t.stopped(asking))
+		all.Diagnostics = append(all.Diagnostics, t.stopped())
 	} else if late := t.late(); late > 0 {
 		all.Diagnostics = append(all.Diagnostics, t.waits(late))
 	}
@@ -330,7 +330,7 @@ func (t *turns) overview(outcomes []report.Outcome) *report.Overview {
 }
 
 // stopped says why a run has not reached all repositories.
-func (t *turns) stopped(asking context.Context) problem.Problem {
+func (t *turns) stopped() problem.Problem {
 	d := problem.Problem{Code: problem.CodeCancelled, Hint: "run again, with more time or in shards (--shard): finished work stays, and costs little the next time"}
 	why := "the time of the run is over"
 	if t.until.Needed() {

@@ -194,13 +194,20 @@ func (c committed) absent(dir string) bool {
 	return c.unknown || len(c.missing) > 0 && c.types[dir].IsDir()
 }
 
-// readCommitted reads HEAD of a checkout. It costs as much as git ls-tree -r. If a partial
-// clone lacks tree objects, an Action's run makes one request to GitHub.
+// readCommitted reads HEAD of a checkout: the disk may lack files of it, and may have others.
+// It costs as much as git ls-tree -r. If a partial clone lacks tree objects, an Action's run
+// makes one request to GitHub.
 func readCommitted(ctx context.Context, j job, t tree) (committed, error) {
+	if t.remote != nil || t.loose {
+		return committed{}, nil
+	}
 	c := committed{types: map[string]fs.FileMode{}, links: map[string]string{}, sparse: worktree.Sparse(t.root)}
 	err := c.readHead(t)
 	if err != nil {
 		err = c.askGitHub(ctx, j, t)
+	}
+	if err != nil && !c.sparse {
+		return committed{}, nil // what the disk has is enough
 	}
 	if err != nil {
 		return c, fmt.Errorf("reading what HEAD has: %w", err)

@@ -82,7 +82,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 	s.inForce = sync.OnceValues(func() (settings.Settings, error) { return rulesInForce(ctx, j, s.extent.base) })
 	left := leftOut(j, s.inForce)
 	for _, t := range s.trees {
-		c, err := committedIn(ctx, j, t)
+		c, err := readCommitted(ctx, j, t)
 		if err != nil {
 			return s, err
 		}
@@ -141,25 +141,12 @@ func modulesIn(ctx context.Context, j job, t tree, opts scan.Options) ([]scan.Ro
 		ctx = half
 	}
 	opts.Met = foresee(ctx, j, t)
-	return rootModules(ctx, t.FS(), unitOptions(j, t, fetching(j), opts))
+	return rootModules(ctx, t.FS(), unitOptions(j, fetching(j), opts))
 }
 
 // unitOptions say how the Terragrunt units of a tree are read.
-func unitOptions(j job, t tree, source scan.Source, opts scan.Options) terragrunt.Options {
+func unitOptions(j job, source scan.Source, opts scan.Options) terragrunt.Options {
 	return terragrunt.Options{Source: source, Scan: opts, Environments: environments(j.settings), List: j.ask.verb == verbs.Scan}
-}
-
-// committedIn returns the commit of a checkout: the disk may lack files of it, and may have
-// others.
-func committedIn(ctx context.Context, j job, t tree) (committed, error) {
-	if t.remote != nil || t.loose {
-		return committed{}, nil
-	}
-	c, err := readCommitted(ctx, j, t)
-	if err != nil && !worktree.Sparse(t.root) {
-		return committed{}, nil // what the disk has is enough
-	}
-	return c, err
 }
 
 // fetching is the source for modules elsewhere; nil if relock may ask none.

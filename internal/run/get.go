@@ -163,7 +163,7 @@ func (g *getting) find(ctx context.Context) ([]installing, error) {
 	for _, t := range trees {
 		opts := scanOptions(g.job, extent{}, t)
 		opts.Installed, opts.Create, opts.Unlocked, opts.Sets = true, true, false, g.sets
-		modules, diagnostics, err := rootModules(ctx, t.FS(), unitOptions(g.job, t, pinnedOnly{g.modules}, opts))
+		modules, diagnostics, err := rootModules(ctx, t.FS(), unitOptions(g.job, pinnedOnly{g.modules}, opts))
 		if err != nil {
 			return nil, fmt.Errorf("scanning %s: %w", t.name(), err)
 		}

@@ -99,7 +99,7 @@ func (r *rereader) Reread(ctx context.Context, modules []scan.RootModule, call u
 		}
 		opts := scanOptions(r.job, r.planned.extent, t)
 		opts.Wanted = func(m scan.RootModule) bool { _, ok := wanted[m.Dir]; return ok }
-		read, _, err := rootModules(ctx, t.FS(), unitOptions(r.job, t, source, opts))
+		read, _, err := rootModules(ctx, t.FS(), unitOptions(r.job, source, opts))
 		if err != nil {
 			continue // root modules without a directory
 		}
