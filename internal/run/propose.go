@@ -75,13 +75,13 @@ type proposing struct {
 // may then remove some of that.
 func planPulls(ctx context.Context, j job, p planned) (planned, error) {
 	var err error
+	p.proposing, err = proposingTo(j)
+	if err != nil {
+		return p, err
+	}
 	var first planned
 	unmarked := j.visit.unmarked(j.target.base, j.settings.PullRequest.BranchPrefix)
 	if unmarked {
-		p.proposing, err = proposingTo(j)
-		if err != nil {
-			return p, err
-		}
 		p.proposing.survey = pr.Nothing()
 		if sought := j.visit.board.search(); sought != nil {
 			p.proposing.survey = pr.NothingBut(ctx, p.proposing.repo, *sought)
@@ -92,7 +92,7 @@ func planPulls(ctx context.Context, j job, p planned) (planned, error) {
 			return first, nil
 		}
 	}
-	p.proposing, err = prepare(ctx, j, p.inventory)
+	p.proposing.survey, err = look(ctx, j, p)
 	if err != nil {
 		return p, err
 	}
@@ -104,27 +104,16 @@ func planPulls(ctx context.Context, j job, p planned) (planned, error) {
 	return reportPlan(ctx, j, planEach(ctx, j, p.with(planOptions(j, p)))), nil
 }
 
-// prepare asks GitHub for what the plan needs: the base branch, the pull requests of the
-// groups, and what people ignore by comments.
-func prepare(ctx context.Context, j job, s inventory) (proposing, error) {
-	p, err := proposingTo(j)
-	if err != nil {
-		return p, err
-	}
-	if p.base == "" {
-		p.base, err = p.repo.DefaultBranch(ctx)
-		if err != nil {
-			return p, err
-		}
-	}
-	groups := groupKeys(j.plan.Policy, s.found)
-	pulls := j.settings.PullRequest
+// look asks GitHub for the pull requests of the groups, and for what people ignore by
+// comments.
+func look(ctx context.Context, j job, p planned) (pr.Survey, error) {
 	sought := j.visit.board.search()
-	p.survey, err = pr.LookWith(ctx, p.repo, pr.Options{Base: p.base, Prefix: pulls.BranchPrefix}, sought, groups...)
+	opts := pr.Options{Base: p.proposing.base, Prefix: j.settings.PullRequest.BranchPrefix}
+	survey, err := pr.LookWith(ctx, p.proposing.repo, opts, sought, groupKeys(j.plan.Policy, p.found)...)
 	if sought != nil {
-		j.visit.board.see(p.survey.Issues)
+		j.visit.board.see(survey.Issues)
 	}
-	return p, err
+	return survey, err
 }
 
 // proposingTo is the target of the proposals, as far as it is known without a request.
@@ -134,11 +123,8 @@ func proposingTo(j job) (p proposing, err error) {
 		return p, err
 	}
 	p.repo, err = repositoryOf(p.client, j.target.repository)
-	if err != nil {
-		return p, err
-	}
 	p.head, p.base = j.target.remote.Commit, j.target.base
-	return p, nil
+	return p, err
 }
 
 // proposer brings what was planned to GitHub. It has the methods of this file and of
