@@ -204,25 +204,29 @@ func (c *clients) defaultBranch(ctx context.Context, to access, repository strin
 	return repo.DefaultBranch(ctx)
 }
 
-// fetch reads the file tree at the head of a branch, without a checkout. For an empty
-// branch it reads the default branch, and returns its name.
-func (c *clients) fetch(ctx context.Context, to access, repository, branch string) (remote *Remote, base string, err error) {
-	repo, err := c.reach(to, repository)
-	if err != nil {
-		return nil, "", err
-	}
-	if branch == "" {
+// head returns a repository and the commit of a branch. For an empty branch it is that of the
+// default branch. It returns the name of the branch, too.
+func (c *clients) head(ctx context.Context, to access, repository, branch string) (repo *github.Repository, name, commit string, err error) {
+	repo, err = c.reach(to, repository)
+	if err == nil && branch == "" {
 		branch, err = repo.DefaultBranch(ctx)
-		if err != nil {
-			return nil, "", err
-		}
 	}
-	commit, err := repo.Head(ctx, branch)
 	if err != nil {
-		return nil, branch, err
+		return nil, "", "", err
+	}
+	commit, err = repo.Head(ctx, branch)
+	return repo, branch, commit, err
+}
+
+// fetch reads the file tree at the head of a branch, without a checkout. It returns the name
+// of the branch, as head does.
+func (c *clients) fetch(ctx context.Context, to access, repository, branch string) (remote *Remote, base string, err error) {
+	repo, base, commit, err := c.head(ctx, to, repository, branch)
+	if err != nil {
+		return nil, base, err
 	}
 	remote, err = Snapshot(ctx, repo, commit)
-	return remote, branch, err
+	return remote, base, err
 }
 
 // Snapshot reads the file tree of a commit, with the contents of the files that a

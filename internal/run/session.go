@@ -293,15 +293,7 @@ func (s *Session) Repository(a Ask) (*github.Repository, error) {
 // AtDefault returns those of the named files that the default branch of a repository on
 // GitHub has, and the branch's name.
 func (s *Session) AtDefault(ctx context.Context, a Ask, names []string) (files fs.FS, branch string, err error) {
-	repo, err := s.Repository(a)
-	if err != nil {
-		return nil, "", err
-	}
-	branch, err = repo.DefaultBranch(ctx)
-	if err != nil {
-		return nil, "", err
-	}
-	commit, err := repo.Head(ctx, branch)
+	repo, branch, commit, err := s.clients.head(ctx, accessFor(s.env, a, a.means.Settings), a.targets[0].repository, "")
 	if err != nil {
 		return nil, branch, err
 	}
