@@ -98,16 +98,8 @@ func (d *rejections) lines(stopped bool) (lines []problem.Problem) {
 		for n, at := range all {
 			names[n] = d.by[at].name
 		}
-		one.line.Message = fmt.Sprintf("%s, about %s: %s", one.words, collect.Count(len(all), "repository", "repositories"), firstNames(names))
+		one.line.Message = fmt.Sprintf("%s, about %s: %s", one.words, collect.Count(len(all), "repository", "repositories"), collect.First(names, mostInLine))
 		lines = append(lines, one.line)
 	}
 	return lines
-}
-
-// firstNames are some names, and the number of the others.
-func firstNames(names []string) string {
-	if rest := len(names) - mostInLine; rest > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostInLine], ", "), rest)
-	}
-	return strings.Join(names, ", ")
 }

@@ -142,7 +142,7 @@ func differing(j job, differ []filetree.ChangedPath) (notices []problem.Problem)
 	}
 	message := collect.Count(len(files), "file differs from HEAD and is not read: ", "files differ from HEAD and are not read: ")
 	return append(notices, problem.Problem{
-		Code: problem.CodeUnseen, Severity: problem.SeverityWarning, Message: message + firstOf(slices.Sorted(maps.Keys(files)), mostDiffering),
+		Code: problem.CodeUnseen, Severity: problem.SeverityWarning, Message: message + collect.First(slices.Sorted(maps.Keys(files)), mostDiffering),
 		Hint: "commit and push them; relock check and relock upgrade read the disk",
 	})
 }

@@ -249,7 +249,7 @@ func unlocked(s inventory, fails bool) []problem.Problem {
 	}
 	d := problem.Problem{
 		Code: problem.CodeUnlocked, Severity: problem.SeverityWarning,
-		Message: collect.Count(len(s.unlocked), "root module has no lock file: ", "root modules have no lock file: ") + firstOf(s.unlocked, mostNamed),
+		Message: collect.Count(len(s.unlocked), "root module has no lock file: ", "root modules have no lock file: ") + collect.First(s.unlocked, mostNamed),
 		Hint:    cmp.Or(s.hidden, "run `relock upgrade --create`, which writes them; `create: true` in the configuration file takes them in every run, and `unlocked: ignore` leaves this line out"),
 	}
 	if len(s.unlocked) == 1 {
@@ -274,7 +274,7 @@ func passedOver(dirs []string) []problem.Problem {
 	what := collect.Count(len(dirs), "directory with configuration was passed over, since nothing makes it a root module: ",
 		"directories with configuration were passed over, since nothing makes them root modules: ")
 	return []problem.Problem{{
-		Code: problem.CodePassedOver, Severity: problem.SeverityWarning, Message: what + firstOf(dirs, mostPassedOver),
+		Code: problem.CodePassedOver, Severity: problem.SeverityWarning, Message: what + collect.First(dirs, mostPassedOver),
 		Hint: "if one is a root module, run `relock upgrade " + report.ShellWord(dirs[0]) + "`, which writes its lock file, or add it to include",
 	}}
 }
@@ -349,14 +349,14 @@ func ignored(names, lines []string) []problem.Problem {
 	d := problem.Problem{
 		Code: problem.CodeIgnoredLock, Severity: problem.SeverityWarning,
 		Message: "git ignores " + collect.Count(len(names), "lock file, so that nobody else gets it: ", "lock files, so that nobody else gets them: ") +
-			firstOf(names, mostNamed),
+			collect.First(names, mostNamed),
 		Hint: "remove the line " + lines[0] + ", and commit the lock files",
 	}
 	if len(names) == 1 {
 		d.Hint = strings.TrimSuffix(d.Hint, "s")
 	}
 	if len(lines) > 1 {
-		d.Hint = "remove the lines " + firstOf(lines, mostNamed) + ", and commit the lock files"
+		d.Hint = "remove the lines " + collect.First(lines, mostNamed) + ", and commit the lock files"
 	}
 	return []problem.Problem{d}
 }

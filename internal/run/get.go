@@ -236,10 +236,10 @@ func (g *getting) usable(roots []installing) error {
 	var message, hint string
 	switch {
 	case len(guessed) > 0:
-		message = "nothing says whether Terraform or OpenTofu reads " + firstOf(guessed, mostNamed) + ", and they note other addresses of modules"
+		message = "nothing says whether Terraform or OpenTofu reads " + collect.First(guessed, mostNamed) + ", and they note other addresses of modules"
 		hint = "name the tool: --tool terraform or --tool opentofu, or a version file"
 	case len(divided) > 0:
-		message = "other modules are called in " + firstOf(divided, mostNamed)
+		message = "other modules are called in " + collect.First(divided, mostNamed)
 		hint = "name the set of this run: --set NAME"
 	case len(served) > 1 && filepath.IsAbs(g.dataDir()):
 		message = "TF_DATA_DIR is absolute, and " + collect.Count(len(served), "root module", "root modules") + " would share it"
@@ -264,7 +264,7 @@ func (g *getting) serve(ctx context.Context, r installing) {
 	case len(r.wrong) > 0:
 		g.failed(r.wrong...)
 	case len(r.unlocked) > 0:
-		g.differs(r, problem.CodeUnlocked, modulelock.Name+" does not serve "+firstOf(calledBy(r.unlocked), mostNamed), "run relock lock "+report.ShellWord(r.shown()))
+		g.differs(r, problem.CodeUnlocked, modulelock.Name+" does not serve "+collect.First(calledBy(r.unlocked), mostNamed), "run relock lock "+report.ShellWord(r.shown()))
 	case len(r.unread) > 0:
 		g.unread(r)
 	default:
@@ -356,7 +356,7 @@ func (g *getting) install(ctx context.Context, r installing) {
 		g.unread(r)
 	case g.ask.silent:
 		if differ := dir.Differences(); len(differ) > 0 {
-			g.differs(r, problem.CodeModuleMoved, "the modules are not the locked ones: "+firstOf(differ, mostNamed), strayed)
+			g.differs(r, problem.CodeModuleMoved, "the modules are not the locked ones: "+collect.First(differ, mostNamed), strayed)
 			return
 		}
 		g.inPlace(r, "its modules are the locked ones")
@@ -399,7 +399,7 @@ func (g *getting) pointers(r installing, m modulesdir.Module) error {
 	if len(m.Whole.Pointers) > 0 {
 		g.got.Problems = append(g.got.Problems, problem.Problem{
 			Severity: problem.SeverityWarning, Code: problem.CodeUnreadModule, Place: problem.Place{Path: r.shown()},
-			Message: "module." + m.Key + " has pointers of Git LFS in place of files, as they are committed: " + firstOf(m.Whole.Pointers, mostNamed),
+			Message: "module." + m.Key + " has pointers of Git LFS in place of files, as they are committed: " + collect.First(m.Whole.Pointers, mostNamed),
 		})
 	}
 	return nil

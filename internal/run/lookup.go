@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/policy"
@@ -196,7 +197,7 @@ func (s *Lookup) verdict() (missing, notices []problem.Problem) {
 		case n.found && (!n.single || len(n.lacking) == 0):
 			continue
 		case n.found:
-			d = problem.Problem{Code: problem.CodeNotFound, Message: n.name + " was not found in " + firstOf(n.lacking, fewNames)}
+			d = problem.Problem{Code: problem.CodeNotFound, Message: n.name + " was not found in " + collect.First(n.lacking, fewNames)}
 		case n.single:
 			missing = append(missing, d)
 			continue

@@ -58,7 +58,7 @@ func (s surroundings) tools() string {
 	for _, tool := range slices.Sorted(maps.Keys(s.Tools)) {
 		parts = append(parts, fmt.Sprintf("%s in %d", tool, s.Tools[tool]))
 	}
-	text := firstOf(parts, mostKinds) + "."
+	text := collect.First(parts, mostKinds) + "."
 	if s.Assumed > 0 {
 		text += fmt.Sprintf(" Nothing names the release in %d: the newest one that fits is assumed there.", s.Assumed)
 	}
@@ -73,7 +73,7 @@ func (s surroundings) platforms() string {
 	for _, n := range slices.Backward(slices.Sorted(maps.Keys(s.Covered))) {
 		parts = append(parts, fmt.Sprintf("hashes for %s in %s", collect.Count(n, "platform", "platforms"), collect.Count(s.Covered[n], "lock file", "lock files")))
 	}
-	text := firstOf(parts, mostKinds) + "."
+	text := collect.First(parts, mostKinds) + "."
 	if s.Covered[0]+s.Covered[1] > 0 {
 		text += " Lock files with fewer than two get the common platforms with auto."
 	}

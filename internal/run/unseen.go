@@ -1,7 +1,6 @@
 package run
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -193,7 +192,7 @@ func (u *unseenLocks) notice(c unseenCause) []problem.Problem {
 	}
 	return []problem.Problem{{
 		Code: problem.CodeUnseen, Severity: problem.SeverityWarning,
-		Message: notLookedAt(len(names), unknown, unseenTexts[c].where) + ": " + firstOf(names, mostNamed),
+		Message: notLookedAt(len(names), unknown, unseenTexts[c].where) + ": " + collect.First(names, mostNamed),
 		Hint:    unseenTexts[c].hint,
 	}}
 }
@@ -204,15 +203,6 @@ func notLookedAt(n int, unknown bool, where string) string {
 		return "an unknown number of lock files " + where + " was not looked at"
 	}
 	return collect.Count(n, "lock file "+where+" was", "lock files "+where+" were") + " not looked at"
-}
-
-// firstOf lists the first of many names in one line.
-func firstOf(names []string, most int) string {
-	list := strings.Join(names[:min(len(names), most)], ", ")
-	if more := len(names) - most; more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	return list
 }
 
 // covers reports whether a directory is one of a run's directories, or below one that it

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/globs"
@@ -377,7 +378,6 @@ func (f *finder) nothing(base tfconfig.Directory, unlocked []tfconfig.Directory)
 	if len(configured) == 0 {
 		return "", cmp.Or(f.skipped(base, unlocked), "name a directory that holds configuration of Terraform or OpenTofu")
 	}
-	const most = 3
 	var names []string // relative to base
 	for _, at := range configured {
 		for _, d := range at.Configuration(f.likelyTool(at)).Diagnostics {
@@ -386,14 +386,9 @@ func (f *finder) nothing(base tfconfig.Directory, unlocked []tfconfig.Directory)
 					"correct the file: its content may make its directory a root module"
 			}
 		}
-		if len(names) < most {
-			names = append(names, filetree.Relative(base.Path, at.Path))
-		}
+		names = append(names, filetree.Relative(base.Path, at.Path))
 	}
-	list := strings.Join(names, ", ")
-	if more := len(configured) - most; more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
+	list := collect.First(names, 3)
 	switch {
 	case len(configured) > 1:
 		reason = ": " + list + " have configuration without a lock file, and may be no root modules"

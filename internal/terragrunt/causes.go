@@ -3,8 +3,8 @@ package terragrunt
 import (
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/problem"
 )
 
@@ -67,15 +67,15 @@ func (c *toldCauses) diagnostics() []problem.Problem {
 		}
 		switch why.kind {
 		case standIn:
-			d.Message = fmt.Sprintf("the requirements of %s are known in part: %s. The recorded constraints are used for the rest in %s", subject, why.text, unitList(dirs))
+			d.Message = fmt.Sprintf("the requirements of %s are known in part: %s. The recorded constraints are used for the rest in %s", subject, why.text, collect.First(dirs, mostUnits))
 		case unknown:
-			d.Message = fmt.Sprintf("the requirements of %s are known in part: %s. No lock file records the rest in %s", subject, why.text, unitList(dirs))
+			d.Message = fmt.Sprintf("the requirements of %s are known in part: %s. No lock file records the rest in %s", subject, why.text, collect.First(dirs, mostUnits))
 		case leftAlone:
-			d.Message = fmt.Sprintf("%s %s left alone, since copy_terraform_lock_file is false: %s", subject, agreed(len(dirs), "is", "are"), unitList(dirs))
+			d.Message = fmt.Sprintf("%s %s left alone, since copy_terraform_lock_file is false: %s", subject, agreed(len(dirs), "is", "are"), collect.First(dirs, mostUnits))
 		case excluded:
-			d.Message = fmt.Sprintf("%s %s no lock file, since the exclude block keeps Terragrunt from running init: %s", subject, agreed(len(dirs), "gets", "get"), unitList(dirs))
+			d.Message = fmt.Sprintf("%s %s no lock file, since the exclude block keeps Terragrunt from running init: %s", subject, agreed(len(dirs), "gets", "get"), collect.First(dirs, mostUnits))
 		case assumed:
-			d.Message = fmt.Sprintf("for %s it is assumed that %s: %s", subject, why.text, unitList(dirs))
+			d.Message = fmt.Sprintf("for %s it is assumed that %s: %s", subject, why.text, collect.First(dirs, mostUnits))
 		}
 		told = append(told, d)
 	}
@@ -98,11 +98,3 @@ func agreed(n int, one, many string) string {
 
 // mostUnits is how many units a message names.
 const mostUnits = 10
-
-func unitList(dirs []string) string {
-	text := strings.Join(dirs[:min(len(dirs), mostUnits)], ", ")
-	if more := len(dirs) - mostUnits; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}

@@ -386,7 +386,7 @@ func (s *allStacks) problems(opts Options) []problem.Problem {
 	if opts.List && len(wanting) > 0 {
 		what := collect.Count(len(wanting), "stack needs values that nobody gives, and is", "stacks need values that nobody gives, and are") +
 			" taken for what other stacks are made of: "
-		all = append(all, problem.Problem{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, Message: what + unitList(wanting), Place: problem.Place{Path: path.Join(wanting[0], units.StackName)}})
+		all = append(all, problem.Problem{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, Message: what + collect.First(wanting, mostUnits), Place: problem.Place{Path: path.Join(wanting[0], units.StackName)}})
 	}
 	return all
 }
@@ -442,7 +442,7 @@ func (l stackLocks) missing() []problem.Problem {
 		case 1:
 			what += fmt.Sprintf("one beside %s would serve %s", catalogues[0], them)
 		default:
-			what += fmt.Sprintf("one beside each of %s would serve %s", unitList(catalogues), them)
+			what += fmt.Sprintf("one beside each of %s would serve %s", collect.First(catalogues, mostUnits), them)
 		}
 		told = append(told, problem.Problem{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, Message: what, Place: live.place, Hint: lackingHint(catalogues)})
 	}
@@ -463,7 +463,7 @@ func (l stackLocks) covered() []problem.Problem {
 		return nil
 	}
 	dirs := collect.Mapped(l.overwritten, func(u *stackUnit) string { return u.block.dir })
-	what := collect.Count(len(dirs), "lock file is", "lock files are") + " overwritten each time that Terragrunt generates their stack, by those beside the sources of the units: " + unitList(dirs)
+	what := collect.Count(len(dirs), "lock file is", "lock files are") + " overwritten each time that Terragrunt generates their stack, by those beside the sources of the units: " + collect.First(dirs, mostUnits)
 	if len(dirs) == 1 {
 		what = "a lock file is overwritten each time that Terragrunt generates its stack, by the one beside the source of the unit: " + dirs[0]
 	}
