@@ -227,7 +227,7 @@ func (r baseMerge) locally(locks []github.File) safe.Markdown {
 	for i, l := range locks {
 		dirs[i] = path.Dir(l.Path)
 	}
-	return byHand("git fetch origin "+report.ShellWord(r.pull.Base), "git merge FETCH_HEAD", report.CommandLine(verbs.Lock, report.Asked{}, dirs))
+	return byHand("git fetch origin "+safe.ShellWord(r.pull.Base), "git merge FETCH_HEAD", report.CommandLine(verbs.Lock, report.Asked{}, dirs))
 }
 
 // prefix is the start of the names of the pull request's merge branches.

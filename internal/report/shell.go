@@ -22,13 +22,13 @@ type Asked struct {
 func CommandLine(verb verbs.Verb, asked Asked, dirs []string) string {
 	words := []string{"relock", string(verb)}
 	for _, p := range asked.Providers {
-		words = append(words, "--provider", ShellWord(p.Given()))
+		words = append(words, "--provider", safe.ShellWord(p.Given()))
 	}
 	for _, p := range asked.Platforms {
 		words = append(words, "--platform", p.String())
 	}
 	for _, dir := range dirs {
-		words = append(words, ShellWord(dir))
+		words = append(words, safe.ShellWord(dir))
 	}
 	return strings.Join(words, " ")
 }
@@ -68,7 +68,7 @@ func (m Mending) Command(dirs []string) string {
 	for _, f := range m.Flags {
 		words += " --" + f.Name
 		if f.Value != "" {
-			words += " " + ShellWord(f.Value)
+			words += " " + safe.ShellWord(f.Value)
 		}
 	}
 	named := words
@@ -83,7 +83,7 @@ func (m Mending) Command(dirs []string) string {
 		if safe.Plain(dir) != dir {
 			return words
 		}
-		named += " " + ShellWord(dir)
+		named += " " + safe.ShellWord(dir)
 	}
 	if len(dirs) > fewDirs || len(named)-len(words) > longestNames {
 		return words
@@ -112,22 +112,7 @@ func (m Mending) Comment() string {
 		words += " --" + f.Name + " " + f.Value
 	}
 	for _, dir := range m.Directories {
-		words += " " + ShellWord(dir)
+		words += " " + safe.ShellWord(dir)
 	}
 	return words
-}
-
-// ShellWord makes a text one word of a POSIX shell. Plain must leave no control
-// characters in it, as in a directory's name.
-func ShellWord(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._/-", r)
-	}
-	if strings.HasPrefix(word, "-") {
-		word = "./" + word
-	}
-	if !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(safe.Plain(word), "'", `'\''`) + "'"
 }

@@ -13,28 +13,6 @@ import (
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
-// People copy the command line into a shell. The names in it come from a
-// stranger's pull request.
-func TestShellWords(t *testing.T) {
-	t.Parallel()
-	for word, want := range map[string]string{
-		"envs/prod-1":       "envs/prod-1",
-		".":                 ".",
-		"*/hashicorp/aws":   "'*/hashicorp/aws'",
-		"with space":        "'with space'",
-		"it's":              `'it'\''s'`,
-		"$(id)":             "'$(id)'",
-		"`id`;rm":           "'`id`;rm'",
-		"--config=evil.yml": "'./--config=evil.yml'",
-		"-rf":               "./-rf",
-		"naïve":             "'naïve'",
-	} {
-		if got := report.ShellWord(word); got != want {
-			t.Errorf("report.ShellWord(%q) = %s, want %s", word, got, want)
-		}
-	}
-}
-
 // The same command makes the changes of a pull request on another machine: for
 // the same providers and platforms.
 func TestTheSameElsewhereIsForTheSameProviders(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/registry"
-	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/terragrunt"
@@ -253,7 +253,7 @@ func unlocked(s inventory, fails bool) []problem.Problem {
 		Hint:    cmp.Or(s.hidden, "run `relock upgrade --create`, which writes them; `create: true` in the configuration file takes them in every run, and `unlocked: ignore` leaves this line out"),
 	}
 	if len(s.unlocked) == 1 {
-		d.Hint = cmp.Or(s.hidden, "run `relock upgrade "+report.ShellWord(s.unlocked[0])+"`, which writes it; `create: true` in the configuration file takes it in every run, and `unlocked: ignore` leaves this line out")
+		d.Hint = cmp.Or(s.hidden, "run `relock upgrade "+safe.ShellWord(s.unlocked[0])+"`, which writes it; `create: true` in the configuration file takes it in every run, and `unlocked: ignore` leaves this line out")
 	}
 	if fails {
 		d.Severity = problem.SeverityError
@@ -275,7 +275,7 @@ func passedOver(dirs []string) []problem.Problem {
 		"directories with configuration were passed over, since nothing makes them root modules: ")
 	return []problem.Problem{{
 		Code: problem.CodePassedOver, Severity: problem.SeverityWarning, Message: what + collect.First(dirs, mostPassedOver),
-		Hint: "if one is a root module, run `relock upgrade " + report.ShellWord(dirs[0]) + "`, which writes its lock file, or add it to include",
+		Hint: "if one is a root module, run `relock upgrade " + safe.ShellWord(dirs[0]) + "`, which writes its lock file, or add it to include",
 	}}
 }
 

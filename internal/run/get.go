@@ -21,7 +21,7 @@ import (
 	"github.com/relock-dev/relock/internal/modulesdir"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
@@ -264,7 +264,7 @@ func (g *getting) serve(ctx context.Context, r installing) {
 	case len(r.wrong) > 0:
 		g.failed(r.wrong...)
 	case len(r.unlocked) > 0:
-		g.differs(r, problem.CodeUnlocked, modulelock.Name+" does not serve "+collect.First(calledBy(r.unlocked), mostNamed), "run relock lock "+report.ShellWord(r.shown()))
+		g.differs(r, problem.CodeUnlocked, modulelock.Name+" does not serve "+collect.First(calledBy(r.unlocked), mostNamed), "run relock lock "+safe.ShellWord(r.shown()))
 	case len(r.unread) > 0:
 		g.unread(r)
 	default:

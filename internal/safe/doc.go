@@ -7,5 +7,6 @@
 // markup, a mention, a reference, a closing keyword or a link. On a terminal it
 // is one line without escape sequences. A page of HTML gets the text in pieces. A
 // whole Markdown text of others, such as release notes, is Quoted. Text only for
-// a terminal or for a program may be Plain.
+// a terminal or for a program may be Plain. In a command that people copy, it is a
+// ShellWord.
 package safe
