@@ -19,6 +19,7 @@ import (
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // Name is the file name of a lock file of modules.
@@ -65,6 +66,17 @@ func (k Key) Compare(l Key) int {
 // String is the key for people, without the query of the address, which may be secret.
 func (k Key) String() string {
 	return strings.TrimSuffix(moduleaddr.Shown(k.Address)+" "+k.Version, " ")
+}
+
+// MovedHint is the next step where the package is not what it was: how a person locks what
+// it is now. The secret query of an address is an asterisk in it.
+func (k Key) MovedHint() string {
+	pattern := moduleaddr.Shown(k.Address)
+	if strings.Contains(k.Address, "?") {
+		pattern += "?*"
+	}
+	moved, _ := problem.MeaningOf(problem.CodeModuleMoved)
+	return strings.ReplaceAll(moved.Help, "PATTERN", safe.ShellWord(pattern))
 }
 
 // Entry is one package and the hash of its content.

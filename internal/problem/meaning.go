@@ -34,7 +34,7 @@ var Meanings = []Meaning{
 	{CodeHashUnknown, asError, asError, true, "A hash belongs to no package of its release", "find out who added it: `git log -S HASH`; then run `relock lock --prune`, which removes it"},
 	{CodeHashOfOther, asError, asError, true, "A hash belongs to another release", "find out who added it: `git log -S HASH`; then run `relock lock --prune`, which removes it"},
 	{CodeHashUnproven, asError, asError, false, "A hash could not be checked", "raise --max-download, or give the run credentials or a network"},
-	{CodeModuleMoved, asError, asError, false, "A module package is not the locked one", "find out who moved it or changed the entry, and why; `relock upgrade --accept-moved PATTERN` locks what it is now"},
+	{CodeModuleMoved, asError, asError, false, "A module package is not the locked one", "find out who moved it or changed the entry, and why; then `relock upgrade --accept-moved PATTERN` locks what it is now"},
 	{CodeModuleForeign, asError, asError, false, "No branch and no tag has the commit of a module", "lock a commit of one of its branches or tags: this one may be that of a fork or of a pull request"},
 	{CodeHashScheme, asError, asError, false, "A hash has a scheme that no tool knows", "run `relock lock --prune`, which writes the entry again"},
 	{CodeHashReported, asNote, asError, false, "A hash is known from a registry's word alone", "run `relock verify --strict`, which hashes the package itself, as far as max-download goes"},

@@ -311,7 +311,7 @@ func (l *moduleLock) gone(q remoteCall, now error) problem.Problem {
 func movedModule(k modulelock.Key, was, is string) problem.Problem {
 	return problem.Problem{
 		Code: problem.CodeModuleMoved, About: k.String(), Message: fmt.Sprintf("%s was %s, and is %s now", k, was, is),
-		Hint: "find out who moved it and why, and read what has changed; then `relock upgrade --accept-moved '" + k.Address + "'` locks what it names now",
+		Hint: k.MovedHint(),
 	}
 }
 

@@ -101,6 +101,9 @@ func (e LockedModule) finding(err error) problem.Problem {
 		f.Message = fmt.Sprintf("%s could not be compared with %s: %s", e.Key, e.Hash, d.Message)
 		f.Hint = d.Hint
 	}
+	if f.Code == problem.CodeModuleMoved {
+		f.Hint = e.MovedHint()
+	}
 	return withHelp(f)
 }
 
