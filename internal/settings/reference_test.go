@@ -38,7 +38,7 @@ var examples = map[string]string{
 	"create":                     "true",
 	"unlocked":                   "fail",
 	"module-lock":                "write",
-	"accept-moved":               `["git::https://example.com/*"]`,
+	"accept-moved":               `'git::https://example.com/*'`,
 	"keep":                       `["hashicorp/template"]`,
 	"hashes-from":                "both",
 	"hash-source":                "opentofu",
