@@ -68,8 +68,8 @@ func whyCommand(env Env) *cobra.Command {
 holds it below the newest release, which rule does, and the smallest change that
 would help. It needs no lock file. It changes nothing. To know what another release of a module allows,
 it reads that release and what this calls: two packages at most for each module
-that holds the provider. For a locked module, such as terraform-aws-modules/vpc,
-it says which calls hold it.` + directories,
+that holds the provider. For a module, such as terraform-aws-modules/vpc, locked or
+not, it says which version each call selects.` + directories,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if len(words) == 0 {
 				return errors.New("why needs a provider, such as aws or hashicorp/aws")

@@ -108,7 +108,7 @@ var Verbs = []Usage{
 	{Verb: Close, Where: UnderPull, Own: true, Doc: "Closes the pull request. Only a new release, or a root module that joins, opens another."},
 	{Verb: Reopen, Where: UnderPull, Own: true, Closed: true, Doc: "Opens the closed pull request again."},
 	{Verb: Reopen, Where: UnderPage, Args: "GROUP", group: true, Doc: "Opens the newest closed pull request of a group again."},
-	{Verb: Why, Where: UnderPull | UnderPage, Args: "PROVIDER|MODULE [DIR…]", providers: asFirstWord, dirs: true, Doc: "Says why this version is used: every constraint with its place, and what would allow a newer one. Of a locked module it names the calls."},
+	{Verb: Why, Where: UnderPull | UnderPage, Args: "PROVIDER|MODULE [DIR…]", providers: asFirstWord, dirs: true, Doc: "Says why this version is used: every constraint with its place, and what would allow a newer one. Of a module it names the calls."},
 	{Verb: Help, Where: UnderPull | UnderPage, Closed: true, Doc: "Shows this table."},
 }
 

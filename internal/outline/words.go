@@ -595,8 +595,11 @@ func (d Vocabulary) itemsOf(m report.Module) []safe.Markdown {
 // calls use it. A module that was not read may call it, too.
 func (d Vocabulary) Locked(u report.LockedUse, m report.Module) (name, locked, calls safe.Markdown) {
 	name, locked = safe.Code(moduleaddr.Shown(u.Address)), safe.Const("not locked")
-	if u.Hash != "" {
+	switch {
+	case u.Hash != "":
 		locked = LockedAs(u.Version, u.Hash)
+	case u.Version != "":
+		locked = safe.Format("%s, not locked", safe.Text(u.Version))
 	}
 	switch {
 	case len(u.Calls) > 0:

@@ -479,7 +479,7 @@ func (t *text) why(m report.Module) {
 			t.table([]row{t.unexplained(m, l, bold)})
 		}
 	}
-	for _, u := range report.LockedUses(*m.Scan) {
+	for _, u := range report.ModuleUses(*m.Scan) {
 		if !slices.ContainsFunc(t.o.Why, func(p provider.Pattern) bool { return moduleaddr.Matches(p.Given(), u.Address) }) {
 			continue
 		}

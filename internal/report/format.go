@@ -170,7 +170,11 @@ func documentOf(r Report) document {
 func rowOf(m Module, r Report) any {
 	switch {
 	case m.Scan != nil:
-		return written(scanOf(m), m.Names)
+		row := scanOf(m)
+		if r.Verb == verbs.Why {
+			row.Modules = ModuleUses(*m.Scan)
+		}
+		return written(row, m.Names)
 	case m.Verified != nil:
 		return written(verifiedOf(m), m.Names)
 	}

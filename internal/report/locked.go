@@ -11,7 +11,7 @@ import (
 )
 
 // LockedUse is an entry of a lock file of modules, and the calls that use it. Without a hash
-// it is an entry that the calls need, and that the file lacks.
+// it is an entry that the calls need, and that the file lacks or that there is no file for.
 type LockedUse struct {
 	Address string               `json:"module"`
 	Version string               `json:"version"`
@@ -26,18 +26,30 @@ func LockedUses(m scan.RootModule) []LockedUse {
 	if m.ModuleLock == nil {
 		return nil
 	}
+	return ModuleUses(m)
+}
+
+// ModuleUses are LockedUses, and without a lock file of modules the packages that the calls of
+// a root module select today.
+func ModuleUses(m scan.RootModule) []LockedUse {
 	uses := map[modulelock.Key]*LockedUse{}
-	for _, e := range m.ModuleLock.Entries {
-		uses[e.Key] = &LockedUse{Address: e.Address, Version: e.Version, Package: e.Package, Hash: e.Hash}
+	if m.ModuleLock != nil {
+		for _, e := range m.ModuleLock.Entries {
+			uses[e.Key] = &LockedUse{Address: e.Address, Version: e.Version, Package: e.Package, Hash: e.Hash}
+		}
 	}
 	for _, f := range m.Locked() {
-		if f.Hash == "" {
+		key := f.Locked
+		if m.ModuleLock == nil {
+			key = f.Selects(m.Tool.Name)
+		}
+		if key.Address == "" {
 			continue
 		}
-		if uses[f.Locked] == nil {
-			uses[f.Locked] = &LockedUse{Address: f.Locked.Address, Version: f.Locked.Version}
+		if uses[key] == nil {
+			uses[key] = &LockedUse{Address: key.Address, Version: key.Version}
 		}
-		uses[f.Locked].Calls = append(uses[f.Locked].Calls, upgrade.ModuleCall{Module: f.Module, Place: f.Place})
+		uses[key].Calls = append(uses[key].Calls, upgrade.ModuleCall{Module: f.Module, Place: f.Place})
 	}
 	return collect.Mapped(slices.SortedFunc(maps.Keys(uses), modulelock.Key.Compare), func(k modulelock.Key) LockedUse { return *uses[k] })
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/terragrunt"
 	"github.com/relock-dev/relock/internal/verbs"
@@ -35,7 +36,7 @@ func checkNamed(j job, in inventory) (notices []problem.Problem, err error) {
 	}
 	for _, p := range j.ask.named {
 		here := slices.ContainsFunc(in.all(), func(f found) bool {
-			return slices.ContainsFunc(f.providers(), p.Match) || j.ask.verb == verbs.Why && f.locksModule(p)
+			return slices.ContainsFunc(f.providers(), p.Match) || j.ask.verb == verbs.Why && f.callsModule(p)
 		})
 		add(lookupTerm{name: p.Given(), single: p.Literal(), found: here || in.nothing()})
 	}
@@ -106,11 +107,11 @@ func (f found) providers() []provider.Addr {
 	return all
 }
 
-// locksModule reports whether a pattern names a locked module.
-func (f found) locksModule(p provider.Pattern) bool {
-	return f.module.ModuleLock != nil && slices.ContainsFunc(f.module.ModuleLock.Entries, func(e modulelock.Entry) bool {
-		return moduleaddr.Matches(p.Given(), e.Address)
-	})
+// callsModule reports whether a pattern names a module that is locked or called.
+func (f found) callsModule(p provider.Pattern) bool {
+	named := func(address string) bool { return moduleaddr.Matches(p.Given(), address) }
+	return slices.ContainsFunc(scan.RemoteModules(f.module), named) || f.module.ModuleLock != nil &&
+		slices.ContainsFunc(f.module.ModuleLock.Entries, func(e modulelock.Entry) bool { return named(e.Address) })
 }
 
 // where names a job for people, if the run has several.

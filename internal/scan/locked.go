@@ -241,16 +241,29 @@ func OnMachine(call Call, tool provider.Tool) bool {
 
 // entryOf is the entry for the package of a call; false if it cannot be locked.
 func entryOf(call Call, got fetched, tool provider.ToolName) (modulelock.Entry, bool) {
-	a, err := moduleaddr.Parse(call.Source, tool)
-	if err != nil || got.hash == "" {
+	k := keyOf(call, got.version, tool)
+	if k.Address == "" || got.hash == "" {
 		return modulelock.Entry{}, false
 	}
-	e := modulelock.Entry{Package: got.repository, Hash: got.hash}
-	e.Address, e.Version = a.Label()
-	if a.Kind == moduleaddr.Registry {
-		e.Version = got.version
+	return modulelock.Entry{Key: k, Package: got.repository, Hash: got.hash}, true
+}
+
+// keyOf is the key of the entry for a call that selects a version; zero if there can be none.
+func keyOf(call Call, version string, tool provider.ToolName) modulelock.Key {
+	a, err := moduleaddr.Parse(call.Source, tool)
+	if err != nil {
+		return modulelock.Key{}
 	}
-	return e, true
+	address, ref := a.Label()
+	if a.Kind == moduleaddr.Registry {
+		ref = version
+	}
+	return modulelock.Key{Address: address, Version: ref}
+}
+
+// Selects is the key of the entry that a lock file of modules would have for a call.
+func (f Fetched) Selects(tool provider.ToolName) modulelock.Key {
+	return keyOf(f.Call, f.Version, tool)
 }
 
 // again decides about the answer for a call whose module may move. If the module stays as it
