@@ -218,9 +218,9 @@ func scannedCounts(r report.Report) safe.Markdown {
 
 // writtenCounts counts the lock files by what happened to them, and those with
 // findings. A lock file with findings does not count as up to date. Lock files of
-// modules are counted only if they change.
+// modules are counted if they change, or if there is no other.
 func writtenCounts(r report.Report) safe.Markdown {
-	counts, ofModules := map[string]int{}, map[string]int{}
+	counts, ofModules, lockless := map[string]int{}, map[string]int{}, 0
 	for _, m := range r.Modules {
 		word := ""
 		switch {
@@ -239,8 +239,14 @@ func writtenCounts(r report.Report) safe.Markdown {
 			counts["left alone"]++
 		case m.HashesOnly && !m.Failed():
 			counts["judged by hashes alone"]++
-		case !m.Failed() && !m.Forgiven && len(m.Findings) == 0:
+		case m.Failed() || m.Forgiven || len(m.Findings) > 0:
+		case m.LockPath != "" || len(m.InUse) > 0 || m.Remembered:
 			counts["up to date"]++
+		case len(m.LockedModules) > 0:
+		case m.ModulesPath != "":
+			ofModules["up to date"]++
+		default:
+			lockless++
 		}
 	}
 	var parts []safe.Markdown
@@ -255,7 +261,7 @@ func writtenCounts(r report.Report) safe.Markdown {
 	for _, what := range slices.Sorted(maps.Keys(ofModules)) {
 		parts = append(parts, safe.Format("%s %s", safe.Count(ofModules[what], "lock file of modules", "lock files of modules"), safe.Text(what)))
 	}
-	parts = append(parts, foundCount(r, len(parts) == 0))
+	parts = append(parts, foundCount(r, len(parts) == 0), safe.Some(lockless, "root module without a lock file", "root modules without a lock file"))
 	if r.Verb == verbs.Check {
 		undecided := collect.Sum(r.Modules, func(m report.Module) int { return len(m.Undecided) })
 		parts = append(parts, safe.Some(undecided, "hash not proven", "hashes not proven"))

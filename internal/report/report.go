@@ -102,9 +102,11 @@ type Report struct {
 
 // Module is the result for one root module.
 type Module struct {
-	// Dir and LockPath are slash-separated, with the names that people use.
-	Dir      string `json:"dir"`
-	LockPath string `json:"-"`
+	// Dir, LockPath and ModulesPath are slash-separated, with the names that people use. The
+	// paths are those of the lock file and of the lock file of modules; empty without one.
+	Dir         string `json:"dir"`
+	LockPath    string `json:"-"`
+	ModulesPath string `json:"-"`
 	// Names are the names of all files that places of the module are in.
 	Names         problem.Naming `json:"-"`
 	provider.Tool                // its keys are those of the module
@@ -368,6 +370,9 @@ func moduleOf(m scan.RootModule) Module {
 	if m.Lock != nil {
 		of.LockPath = m.Lock.Path
 	}
+	if m.ModuleLock != nil {
+		of.ModulesPath = m.ModuleLock.Path
+	}
 	return of
 }
 
@@ -490,6 +495,9 @@ func (m Module) Named(names problem.Naming) Module {
 	m.Names, m.Dir = names, names.Of(m.Dir)
 	if m.LockPath != "" {
 		m.LockPath = names.Of(m.LockPath)
+	}
+	if m.ModulesPath != "" {
+		m.ModulesPath = names.Of(m.ModulesPath)
 	}
 	return m
 }
