@@ -101,11 +101,11 @@ func hostileAnswers() []hostile {
 		// Archives.
 		module("module zip of 60,000 entries that share a member", sharedZip(60_000), "entries that share their data", true),
 		module("module zip of 200,000 empty files", emptyZip(200_000), "more than 20000 configuration files", false),
-		module("module zip of 20,000 empty files", emptyZip(20_000), upToDate, false),
+		module("module zip of 20,000 empty files", emptyZip(20_000), noLockFile, false),
 		module("module zip with a file of 1 GiB", zipOf("main.tf", 1<<30), "it is larger than 16 MiB", false),
 		module("module zip of 20 files of 300,000 pieces", heavyZip(20, text("locals {\n a=a", repeat("+a", parsed/2), "\n}\n")), "more than 500000 words, lines and signs together", true),
 		module("module zip of 100 files with errors alone", heavyZip(100, repeat("a b\n", parsed/4/50)), "invalid block definition", false),
-		module("module zip of 32 MiB of strings", heavyZip(2, text("locals {\n a=\"", repeat("x", largest-128), "\"\n}\n")), upToDate, false),
+		module("module zip of 32 MiB of strings", heavyZip(2, text("locals {\n a=\"", repeat("x", largest-128), "\"\n}\n")), noLockFile, false),
 		module("module tar.gz that unpacks to 2 GiB", gzipBomb(2<<30), "it unpacks to more than", false),
 		module("module tar.gz of 640 MiB of text", gzipText(5<<27), "it unpacks to more than", false),
 		module("module tar.gz of 300,000 empty entries", emptyTar(300_000), "more than", false),
@@ -134,7 +134,7 @@ func hostileAnswers() []hostile {
 const (
 	tooManyParts = "more than 400000 lists, objects and values"
 	notSigned    = "is not signed as the registry announces"
-	upToDate     = "1 lock file up to date"
+	noLockFile   = "1 root module without a lock file"
 )
 
 // module is an archive of a module.

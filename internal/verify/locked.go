@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -36,21 +37,30 @@ type LockedModule struct {
 	Tool provider.Tool
 	// Moving says that a rule lets the tag of the entry move, as a branch does.
 	Moving bool
+	// Used says that a call uses the entry, so that the run has fetched its package.
+	Used bool
 }
 
-// mostJudged bounds the entries of a file that are asked for: each takes a process of git. The
-// largest known root modules call some dozens of packages.
-const mostJudged = 300
+// mostUnused bounds the entries of a file that no call uses and that are asked for: each takes
+// a process of git. relock lock writes none. Those that calls use cost as much as the calls.
+const mostUnused = 300
 
 // JudgeModules says which entries do not have what their packages are now, and for which
 // that could not be asked. A finding is about one entry. Their severity is not set. A nil
 // source answers nothing. jobs bounds the questions that are open at once; 0 means a default.
 // counts count the entries by verdict.
 func JudgeModules(ctx context.Context, src ModuleSource, entries []LockedModule, jobs int) (found []problem.Problem, counts Counts) {
-	var rest []LockedModule
-	if len(entries) > mostJudged {
-		entries, rest = entries[:mostJudged], entries[mostJudged:]
-	}
+	unused, rest := 0, []LockedModule(nil)
+	entries = slices.DeleteFunc(slices.Clone(entries), func(e LockedModule) bool {
+		if e.Used {
+			return false
+		}
+		unused++
+		if unused > mostUnused {
+			rest = append(rest, e)
+		}
+		return unused > mostUnused
+	})
 	errs := make([]error, len(entries))
 	var asking errgroup.Group
 	asking.SetLimit(ask.Jobs(jobs))
@@ -76,8 +86,11 @@ func JudgeModules(ctx context.Context, src ModuleSource, entries []LockedModule,
 		found = append(found, f)
 	}
 	if len(rest) > 0 {
-		found = append(found, rest[0].finding(unsaid(fmt.Sprintf("the file has more than %d entries to compare, and nobody is asked about this one and %d more",
-			mostJudged, len(rest)-1))))
+		found = append(found, rest[0].finding(&problem.Error{Problem: problem.Problem{
+			Code:    problem.CodeHashUnproven,
+			Message: fmt.Sprintf("no call uses it and %d more, and nobody is asked about more than %d such entries of a file", len(rest)-1, mostUnused),
+			Hint:    "run `relock lock`, which removes the entries that no call uses",
+		}}))
 		counts[Unproven] += len(rest)
 	}
 	return found, counts

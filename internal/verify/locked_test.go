@@ -122,18 +122,19 @@ func TestEntriesOfModulesAreJudged(t *testing.T) {
 	}
 }
 
-// TestManyEntriesOfModules asks about as many as a root module may have, and says so of the others.
+// TestManyEntriesOfModules asks about all entries that calls use, and about some of the others.
 func TestManyEntriesOfModules(t *testing.T) {
 	t.Parallel()
-	entries := make([]LockedModule, mostJudged+3)
+	const used = 400
+	entries := make([]LockedModule, used+mostUnused+3)
 	for i := range entries {
-		entries[i] = LockedModule{Entry: entryAt(fmt.Sprintf("https://example.com/%d.zip", i), "", "h1:a"), Tool: provider.Newest(provider.Terraform)}
+		entries[i] = LockedModule{Entry: entryAt(fmt.Sprintf("https://example.com/%d.zip", i), "", "h1:a"), Tool: provider.Newest(provider.Terraform), Used: i >= len(entries)-used}
 	}
 	found, counts := JudgeModules(t.Context(), packages{now: scan.Package{Hash: "h1:a"}}, entries, 0)
-	if counts[BySource] != mostJudged || counts[Unproven] != 3 {
-		t.Errorf("counts are %v, want %d by their sources and 3 unproven", counts, mostJudged)
+	if counts[BySource] != used+mostUnused || counts[Unproven] != 3 {
+		t.Errorf("counts are %v, want %d by their sources and 3 unproven", counts, used+mostUnused)
 	}
-	if len(found) != 1 || found[0].About != entries[mostJudged].Key.String() || !strings.Contains(found[0].Message, "this one and 2 more") {
+	if len(found) != 1 || found[0].About != entries[mostUnused].Key.String() || !strings.Contains(found[0].Message, "no call uses it and 2 more") {
 		t.Errorf("found %+v, want that 3 are not asked about", found)
 	}
 }
