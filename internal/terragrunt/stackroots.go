@@ -10,6 +10,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -234,30 +235,27 @@ func (s *allStacks) inMemory(dir string) bool {
 	return s.tree.IsGenerated(dir) && !s.base.IsFile(path.Join(dir, lockfile.Name))
 }
 
-// ownLock gives the root module of a generated unit the lock file that git keeps there. It
+// ownLock gives the root module of a generated unit the lock files that git keeps there. It
 // reports whether the unit is a root module of its own.
 func (s *allStacks) ownLock(r *scan.Root, ways []*stackUnit, opts Options, locks *stackLocks) bool {
-	name := path.Join(r.Dir, lockfile.Name)
+	name, modules := path.Join(r.Dir, lockfile.Name), path.Join(r.Dir, modulelock.Name)
 	keeps := !units.HasElement(r.Dir, units.StackDirName) || opts.Scan.HiddenBy == nil || opts.Scan.HiddenBy(name) == ""
-	own := s.base.IsFile(name) && keeps
 	copied := func(u *stackUnit) bool { return u.From.Tree.IsFile(path.Join(u.From.Dir, lockfile.Name)) }
 	lacking := slices.IndexFunc(ways, func(u *stackUnit) bool { return u.catalogue == "" || !copied(u) })
 	begin := r.Lock
 	r.Guessed = r.Guessed && !lockedBy(begin, provider.Terraform)
-	r.Lock, r.Problems = nil, nil
+	r.Lock, r.ModuleLock, r.Problems = nil, nil, nil
+	if keeps && s.base.IsFile(modules) {
+		r.ModuleLock = readKept(s.base, r, modules, func(src []byte) (*modulelock.File, []problem.Problem) { return modulelock.Read(src, modules, nil) })
+	}
 	switch {
-	case own:
+	case keeps && s.base.IsFile(name):
 		if i := slices.IndexFunc(ways, copied); i >= 0 { // [case stack-lock-both]
 			locks.overwritten = append(locks.overwritten, ways[i])
 		}
-		src, err := s.base.Read(name)
-		if err != nil {
-			r.Problems = []problem.Problem{{Code: problem.CodeUnreadable, Message: "the lock file could not be read: " + err.Error(), Place: problem.Place{Path: name}}}
-			return true
-		}
-		r.Lock, r.Problems = lockfile.Read(src, name, nil)
+		r.Lock = readKept(s.base, r, name, func(src []byte) (*lockfile.File, []problem.Problem) { return lockfile.Read(src, name, nil) })
 		return true
-	case r.Named && keeps: // a named unit is always a root module
+	case keeps && (r.Named || s.base.IsFile(modules)): // a named unit is always a root module
 		r.Made.Start = begin
 		return true
 	case lacking >= 0:
@@ -267,6 +265,19 @@ func (s *allStacks) ownLock(r *scan.Root, ways []*stackUnit, opts Options, locks
 		r.Made.Start = begin
 	}
 	return opts.List
+}
+
+// readKept reads a lock file that git keeps beside a generated unit. The root module gets the
+// problems.
+func readKept[F any](base *units.Files, r *scan.Root, name string, read func([]byte) (*F, []problem.Problem)) *F {
+	src, err := base.Read(name)
+	if err != nil {
+		r.Problems = append(r.Problems, problem.Problem{Code: problem.CodeUnreadable, Message: "the lock file could not be read: " + err.Error(), Place: problem.Place{Path: name}})
+		return nil
+	}
+	f, problems := read(src)
+	r.Problems = append(r.Problems, problems...)
+	return f
 }
 
 // addParts adds the units that start with the lock file of a root module.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/staticeval"
@@ -159,7 +160,7 @@ func (o *stackTree) keeps(g *GeneratedDir, name, rel string) bool {
 		n, err := g.copy.find(rel)
 		return err == nil && !n.IsDir()
 	}
-	return lockfile.Is(name) || !HasElement(name, StackDirName)
+	return lockfile.Is(name) || modulelock.Is(name) || !HasElement(name, StackDirName)
 }
 
 // Lstat describes a file or directory.
