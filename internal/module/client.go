@@ -87,6 +87,14 @@ func (o Options) mayContact(host string) error {
 		"the host %s is not one that modules are fetched from here", host)
 }
 
+// mayContactAt is mayContact for a URL. The operator may have named its host with the port.
+func (o Options) mayContactAt(u *url.URL) error {
+	if u.Port() != "" && o.mayContact(u.Host) == nil {
+		return nil
+	}
+	return o.mayContact(u.Hostname())
+}
+
 // ambient reports whether relock may use the machine's own credentials for a place.
 func (o Options) ambient(place string) bool { return o.Ambient == nil || o.Ambient(place) }
 
@@ -235,7 +243,7 @@ func (c *Client) find(ctx context.Context, tool provider.Tool, call scan.Call) (
 	case a.Kind == moduleaddr.Local:
 		return answer{}, invalidAddress("invalid module source address: it is a path in the package of the calling module")
 	}
-	if err := c.opts.mayContact(a.Package.URL.Hostname()); err != nil {
+	if err := c.opts.mayContactAt(a.Package.URL); err != nil {
 		return answer{}, err
 	}
 	got, err := c.fromRemote(ctx, tool, a, location{address: a}, call)
@@ -282,7 +290,7 @@ func (c *Client) located(ctx context.Context, tool provider.Tool, addr moduleadd
 	if err != nil {
 		return location{}, err
 	}
-	return at, c.opts.mayContact(at.address.Package.URL.Hostname())
+	return at, c.opts.mayContactAt(at.address.Package.URL)
 }
 
 // location is the place of a package, according to a configuration or a server.
@@ -356,7 +364,7 @@ func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, called modu
 			return answer{}, err
 		}
 		at = next
-		if err := c.opts.mayContact(at.address.Package.URL.Hostname()); err != nil {
+		if err := c.opts.mayContactAt(at.address.Package.URL); err != nil {
 			return answer{}, err
 		}
 		within = append(within, at.address.Subdir)

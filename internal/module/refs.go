@@ -110,7 +110,7 @@ const modulePackage = "module package"
 // askGit asks about something in a git repository, if that may be asked, as get does for a
 // package.
 func askGit[T any](ctx context.Context, c *Client, about string, a moduleaddr.Package, ask func(gitRemote, reference) (T, error)) (answer T, err error) {
-	if err := c.opts.mayContact(a.URL.Hostname()); err != nil {
+	if err := c.opts.mayContactAt(a.URL); err != nil {
 		return answer, err
 	}
 	if c.slots.Acquire(ctx, 1) != nil {

@@ -84,7 +84,7 @@ func (g *gits) openSubmodule(ctx context.Context, parent *gitRepository, text st
 	if err != nil {
 		return nil, err
 	}
-	if err := g.opts.mayContact(u.Hostname()); err != nil {
+	if err := g.opts.mayContactAt(u); err != nil {
 		return nil, err
 	}
 	if u.Scheme == "file" {
