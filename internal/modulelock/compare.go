@@ -1,6 +1,7 @@
 package modulelock
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -77,6 +78,26 @@ func Compare(old, now *File) []Change {
 		return Key{a.Address, a.From + " " + a.To}.Compare(Key{b.Address, b.From + " " + b.To})
 	})
 	return changes
+}
+
+// With returns the entries of a file after changes, as Compare returns them.
+func (f *File) With(changes []Change) *File {
+	entries := map[Key]Entry{}
+	for _, e := range f.Entries {
+		entries[e.Key] = e
+	}
+	for _, c := range changes {
+		if c.Kind == Updated || c.Kind == Removed {
+			delete(entries, Key{c.Address, c.From})
+		}
+	}
+	for _, c := range changes {
+		if c.Kind != Switched && c.Kind != Removed {
+			k := Key{c.Address, c.To}
+			entries[k] = Entry{Key: k, Package: c.Package, Hash: c.Hash}
+		}
+	}
+	return &File{Entries: slices.SortedFunc(maps.Values(entries), Entry.compare)}
 }
 
 // ChangeOf is the change from one entry to another one.

@@ -1,6 +1,7 @@
 package modulelock
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,8 +73,13 @@ func TestCompare(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, Compare(&File{Entries: tt.old}, &File{Entries: tt.now})); diff != "" {
+			old := &File{Entries: tt.old}
+			changes := Compare(old, &File{Entries: tt.now})
+			if diff := cmp.Diff(tt.want, changes); diff != "" {
 				t.Errorf("Compare (-want +got):\n%s", diff)
+			}
+			if with := old.With(changes); !slices.EqualFunc(with.Entries, slices.SortedFunc(slices.Values(tt.now), Entry.compare), Entry.Equal) {
+				t.Errorf("With its changes, the entries are %v, want %v", with.Entries, tt.now)
 			}
 		})
 	}

@@ -49,27 +49,12 @@ func (b Rulebook) GroupOf(dir string, addr provider.Addr) string {
 	return string(ByAll)
 }
 
-// GroupOfModule returns the name of the group that a module package of a root module belongs
-// to, by its address in a lock file of modules; empty if it belongs to none.
+// GroupOfModule returns the key of the group of a module package of a root module, by its
+// address in a lock file of modules: the group's name, or a key by GroupBy. Modules have no
+// namespace, so by provider or by namespace they share one.
 func (b Rulebook) GroupOfModule(dir, address string) string {
 	for _, g := range b.Groups {
 		if MatchesAny(g.Modules, address) && g.Where.In(dir) {
-			return g.Name
-		}
-	}
-	return ""
-}
-
-// OfModules reports whether a key is that of a group of modules.
-func (b Rulebook) OfModules(key string) bool {
-	return slices.ContainsFunc(b.Groups, func(g Group) bool { return g.Name == key && len(g.Modules) > 0 })
-}
-
-// GroupOfModules returns the key of the group of a root module's modules that belong to no
-// group, where no change of a provider decides.
-func (b Rulebook) GroupOfModules(dir string) string {
-	for _, g := range b.Groups {
-		if len(g.Where.Providers)+len(g.Modules) == 0 && g.Where.In(dir) {
 			return g.Name
 		}
 	}
@@ -80,6 +65,11 @@ func (b Rulebook) GroupOfModules(dir string) string {
 		return "modules"
 	}
 	return string(ByAll)
+}
+
+// OfModules reports whether a key is that of a group of modules.
+func (b Rulebook) OfModules(key string) bool {
+	return slices.ContainsFunc(b.Groups, func(g Group) bool { return g.Name == key && len(g.Modules) > 0 })
 }
 
 // MayTake reports whether a group, by its key, could have an unknown provider of

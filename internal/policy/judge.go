@@ -31,8 +31,7 @@ func (b Rulebook) About(dir string, addr provider.Addr) Applied {
 func (b Rulebook) AboutModule(dir, address string) AboutModules {
 	a := Applied{Now: b.Now}
 	for _, r := range b.Rules {
-		here := r.Group == "" || slices.Contains([]string{r.Group, ""}, b.GroupOfModule(dir, address)) // one of no group is in any
-		if here && b.holds(r, dir) && MatchesAny(r.Modules, address) {
+		if b.holds(r, dir) && MatchesAny(r.Modules, address) && (r.Group == "" || r.Group == b.GroupOfModule(dir, address)) {
 			a.Rules = append(a.Rules, r)
 		}
 	}

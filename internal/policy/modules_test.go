@@ -49,9 +49,14 @@ func TestAboutModule(t *testing.T) {
 		}
 	}
 	book.Groups = []Group{{Name: "prod", Where: Where{Directories: []string{"prod"}}}, {Name: "net", Modules: []string{"*/net"}, Where: Where{Directories: []string{"prod"}}}}
-	for _, at := range [][3]string{{"prod", "git::https://git.example/net", "net"}, {"prod", "git::https://git.example/dns", ""}, {"dev", "git::https://git.example/net", ""}} {
-		if got := book.GroupOfModule(at[0], at[1]); got != at[2] || got != "" && !book.OfModules(got) || book.OfModules("prod") {
-			t.Errorf("the group of %s in %s is %q, want %q", at[1], at[0], got, at[2])
+	for _, at := range [][4]string{
+		{"prod", "git::https://git.example/net", "net"}, {"prod", "git::https://git.example/dns", "all"}, {"dev", "git::https://git.example/net", "all", "all"},
+		{"dev", "git::https://git.example/net", "dev", "directory"}, {"prod", "git::https://git.example/net", "net", "directory"},
+		{"dev", "git::https://git.example/net", "modules", "provider"}, {"prod", "git::https://git.example/dns", "modules", "namespace"},
+	} {
+		book.GroupBy = GroupBy(at[3])
+		if got := book.GroupOfModule(at[0], at[1]); got != at[2] || (got == "net") != book.OfModules(got) || book.OfModules("prod") {
+			t.Errorf("the group of %s in %s by %s is %q, want %q", at[1], at[0], at[3], got, at[2])
 		}
 	}
 	addr, err := provider.ParseAddr("registry.terraform.io/hashicorp/aws", provider.Terraform)

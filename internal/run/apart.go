@@ -7,59 +7,78 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/collect"
+	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// planApart adds the plans by groups of modules. If modules of such groups move in a root
-// module, its plan has everything. So each group gets a plan in which its modules alone move,
-// with the entries of providers that they force. The plan of the rest, with the key "", has
-// these modules as they are locked.
+// planApart adds the plans by groups to root modules in which modules move, and whose changes
+// belong to several groups. Each group of a module gets a plan in which its modules and its
+// providers alone move, with the entries of other providers that these modules force. The
+// plan of the rest, with the key "", has all modules as they are locked.
+//
+// A plan of a group also adds the entries that the file lacks for other calls. Each of these
+// is left to the group of its module.
 func planApart(ctx context.Context, j job, all []found, opts upgrade.Options) []found {
-	concerned := map[string][]int{} // root modules by the keys of their plans
+	book, concerned := opts.Policy, map[string][]int{} // root modules by the keys of their plans
 	for i, f := range all {
-		for key := range keysApart(opts.Policy, f) {
+		for _, key := range keysApart(book, f) {
 			concerned[key] = append(concerned[key], i)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(concerned)) {
+	lacked := make([][]upgrade.ModuleChange, len(all))        // what changes though no module moves
+	for _, key := range slices.Sorted(maps.Keys(concerned)) { // that of the rest comes first
 		roots := collect.Mapped(concerned[key], func(i int) found { return all[i] })
-		roots = readAgain(ctx, j, roots, opts.Policy, func(dir, address string) bool { return opts.Policy.GroupOfModule(dir, address) == key })
-		group := planned{inventory: inventory{found: roots}}.with(onlyForced(opts, key != ""))
+		roots = readAgain(ctx, j, roots, book, func(dir, address string) bool { return book.GroupOfModule(dir, address) == key })
+		group := planned{inventory: inventory{found: roots}}.with(opts)
+		if key != "" {
+			group.options = onlyForced(opts, otherKeys(book, roots, key)...)
+		}
 		for n, f := range planEach(ctx, j, group).found {
-			whole := &all[concerned[key][n]]
-			r := f.result
-			r.Findings, r.Undecided, r.Refuted = whole.result.Findings, whole.result.Undecided, whole.result.Refuted
-			switch {
-			case key != "":
-				r = r.Forced()
-			case !slices.ContainsFunc(r.LockedModules, func(c upgrade.ModuleChange) bool { return opts.Policy.GroupOfModule(f.module.Dir, c.Address) == "" }):
-				r.ModulesFile = nil // what the file lacks is in the plans of the groups
+			i, dir, r := concerned[key][n], f.module.Dir, f.result
+			r.Findings, r.Undecided, r.Refuted = all[i].result.Findings, all[i].result.Undecided, all[i].result.Refuted
+			if key == "" {
+				all[i].apart, lacked[i] = map[string]upgrade.Result{}, r.LockedModules
+				r.LockedModules, r.ModulesFile = nil, nil
+			} else {
+				r = r.OnlyModules(func(c upgrade.ModuleChange) bool {
+					lacks := slices.ContainsFunc(lacked[i], func(l upgrade.ModuleChange) bool { return l.Change == c.Change })
+					return !lacks || book.GroupOfModule(dir, c.Address) == key
+				}).Forced(func(addr provider.Addr) bool { return book.GroupOf(dir, addr) == key })
 			}
-			if whole.apart == nil {
-				whole.apart = map[string]upgrade.Result{}
-			}
-			whole.apart[key] = r
+			all[i].apart[key] = r
 		}
 	}
 	return all
 }
 
-// keysApart are the keys of the plans of a root module in which modules of groups move. There
-// are none for the first lock file of modules, which moves no module.
-func keysApart(book policy.Rulebook, f found) map[string]bool {
-	keys := map[string]bool{}
+// otherKeys are the keys of the groups of providers in root modules, without one.
+func otherKeys(book policy.Rulebook, roots []found, key string) []string {
+	var keys collect.Set[string]
+	for _, f := range roots {
+		keys.Add(providerKeys(book, f)...)
+	}
+	return slices.DeleteFunc(keys.List, func(other string) bool { return other == key })
+}
+
+// keysApart are the keys of the plans of a root module in which modules move. There are none
+// if all changes are of one group, or for the first lock file of modules, which moves no
+// module.
+func keysApart(book policy.Rulebook, f found) []string {
 	if f.module.ModuleLock == nil || f.result.ModulesFile == nil {
 		return nil
 	}
+	keys := map[string]bool{"": true}
 	for _, c := range f.result.LockedModules {
-		if key := book.GroupOfModule(f.module.Dir, c.Address); key != "" {
-			keys[key], keys[""] = true, true
-		}
+		keys[book.GroupOfModule(f.module.Dir, c.Address)] = true
 	}
-	return keys
+	if len(keys) == 2 && !slices.ContainsFunc(changesOf(f.result), func(c diff.Change) bool { return !keys[book.GroupOf(f.module.Dir, c.Addr)] }) {
+		return nil
+	}
+	return slices.Collect(maps.Keys(keys))
 }
 
 // obeyComments reads again the root modules with locked modules, if people have said in
@@ -83,12 +102,12 @@ func obeyComments(ctx context.Context, j job, p planned) planned {
 	return p
 }
 
-// onlyForced are the options for a plan in which providers move only if they must.
-func onlyForced(opts upgrade.Options, forced bool) upgrade.Options {
-	if forced {
-		yes := true
-		opts.Policy.Rules = append(slices.Clip(opts.Policy.Rules), policy.Rule{Ignore: &yes})
-	}
+// onlyForced are the options for a plan in which the providers of groups move only if they
+// must. An empty key means all groups.
+func onlyForced(opts upgrade.Options, groups ...string) upgrade.Options {
+	yes := true
+	rules := collect.Mapped(groups, func(key string) policy.Rule { return policy.Rule{Group: key, Ignore: &yes} })
+	opts.Policy.Rules = slices.Concat(opts.Policy.Rules, rules)
 	return opts
 }
 

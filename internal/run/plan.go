@@ -24,7 +24,7 @@ func reportPlan(ctx context.Context, j job, p planned) planned {
 	p = accountAll(ctx, j, p)
 	for i, f := range p.found {
 		if len(j.ask.modules) > 0 {
-			p.found[i].result = f.result.Forced()
+			p.found[i].result = f.result.Forced(nil)
 		}
 	}
 	if _, pulls := j.ask.to.(Pulls); pulls {
@@ -83,7 +83,10 @@ func planOptions(j job, p planned) upgrade.Options {
 	for name, config := range j.configs {
 		opts.Overridden[name] = config.Overridden()
 	}
-	return onlyForced(opts, len(j.ask.modules) > 0)
+	if len(j.ask.modules) > 0 {
+		return onlyForced(opts, "")
+	}
+	return opts
 }
 
 // outages reports once for each host that does not answer why it does not. Other problems

@@ -35,9 +35,11 @@ func groupKeys(book policy.Rulebook, all []found) []string {
 		}
 		switch locks := slices.ContainsFunc(f.module.Locked(), func(c scan.Fetched) bool { return c.Hash != "" }); {
 		case f.module.ModuleLock != nil:
-			keys[book.GroupOfModules(f.module.Dir)] = true
 			for _, e := range f.module.ModuleLock.Entries {
 				keys[book.GroupOfModule(f.module.Dir, e.Address)] = true
+			}
+			for _, c := range f.module.Locked() {
+				keys[book.GroupOfModule(f.module.Dir, c.Locked.Address)] = true
 			}
 		case locks || len(f.module.Tests.Fetched) > 0:
 			keys[lockedModules] = true

@@ -105,23 +105,23 @@ func (p *proposer) proposals(ctx context.Context, follow bool) []pr.Proposal {
 	return proposals
 }
 
-// shareOut adds the parts of the plan for a root module to the shares of their groups.
+// shareOut adds the parts of the plan for a root module to the shares of their groups. What a
+// current proposal has for its modules stays if the run does not know what they would be, or
+// if the two lock files would not agree.
 func (p *proposer) shareOut(ctx context.Context, i int, f found) {
-	unseen := p.modulesUnseen(f)
-	if unseen && p.keepModules(ctx, f) {
-		return
-	}
-	parts := p.parts(f)
-	for _, key := range slices.Sorted(maps.Keys(parts)) {
-		switch ofModules := p.plan.Policy.OfModules(key); {
-		case ofModules && unseen: // it was kept
-			continue
-		case ofModules && parts[key].Failed(): // the two lock files would not agree
-			p.keepModulesOf(ctx, key, f)
-			continue
+	parts, unseen := p.parts(f), p.modulesUnseen(f)
+	for _, key := range slices.Sorted(maps.Keys(p.shares)) {
+		part, has := parts[key]
+		ofModules := p.plan.Policy.OfModules(key)
+		if unseen || ofModules && has && part.Failed() {
+			if p.keepModules(ctx, key, f) || ofModules {
+				continue
+			}
 		}
-		f.result = p.carry(ctx, key, parts[key])
-		if !f.result.Writes() {
+		if has {
+			f.result = p.carry(ctx, key, part)
+		}
+		if !has || !f.result.Writes() {
 			continue
 		}
 		s := p.shares[key]
@@ -282,20 +282,9 @@ func (p *proposer) modulesUnseen(f found) bool {
 	return (f.module.ModuleLock != nil || writes) && p.decide.ModulesUnseen(f.result)
 }
 
-// keepModules keeps for a root module what current proposals have for it, if they have its
-// lock file of modules. It reports whether one of them has all of the root module, so that
-// it is not a group of modules.
-func (p *proposer) keepModules(ctx context.Context, f found) (whole bool) {
-	for _, key := range slices.Sorted(maps.Keys(p.shares)) {
-		kept := p.keepModulesOf(ctx, key, f)
-		whole = whole || kept && !p.plan.Policy.OfModules(key)
-	}
-	return whole
-}
-
-// keepModulesOf is keepModules for the current proposal of one group. It reports whether
-// something is kept.
-func (p *proposer) keepModulesOf(ctx context.Context, key string, f found) bool {
+// keepModules keeps what the current proposal of a group has for a root module, if it has its
+// lock file of modules. It reports whether something is kept.
+func (p *proposer) keepModules(ctx context.Context, key string, f found) bool {
 	for _, files := range byDirectory(p.readStanding(ctx, key).Files) {
 		if path.Dir(files[0].Path) == f.module.Dir && slices.ContainsFunc(files, func(f pr.File) bool { return modulelock.Is(f.Path) }) {
 			return p.keep(key, files, p.decide.AsProposed)
@@ -339,46 +328,37 @@ func (p *proposer) narrowed() bool { return p.unseen.narrowed() || p.failedOutsi
 // parts splits the plan of a root module by group. It leaves out groups without a change,
 // unless something failed or was left out.
 //
-// What is planned from modules that move is never split: the whole plan is in one group,
-// with the lock file of modules. So groups of modules have plans of their own. The first such
-// file is a group of its own. It moves no module, so the providers do not depend on it.
+// What is planned from modules that move is never split, so planApart has planned it by
+// groups. The first lock file of modules is a group of its own. It moves no module, so the
+// providers do not depend on it.
 func (p *proposer) parts(f found) map[string]upgrade.Result {
-	book, parts := p.plan.Policy, map[string]upgrade.Result{}
-	for key, part := range f.apart {
-		if key == "" {
-			f.result = part
-		} else if part.Writes() || part.Failed() {
-			parts[key] = part
-		}
-	}
+	book, parts, rest := p.plan.Policy, map[string]upgrade.Result{}, f.result
 	switch {
-	case f.result.ModulesFile != nil && f.module.ModuleLock != nil:
-		parts[moduleGroup(book, f)] = f.result
+	case f.apart != nil:
+		parts, rest = maps.Clone(f.apart), f.apart[""]
+		maps.DeleteFunc(parts, func(key string, part upgrade.Result) bool { return key == "" || !part.Writes() && !part.Failed() })
+	case rest.ModulesFile != nil && f.module.ModuleLock != nil:
+		address := ""
+		if len(rest.LockedModules) > 0 {
+			address = rest.LockedModules[0].Address
+		}
+		parts[book.GroupOfModule(f.module.Dir, address)] = rest
 		return parts
-	case f.result.ModulesFile != nil:
-		parts[lockedModules] = f.result.ModulesOnly()
+	case rest.ModulesFile != nil:
+		parts[lockedModules] = rest.ModulesOnly()
+		rest.ModulesFile = nil
 	}
 	keys := providerKeys(book, f)
 	for _, key := range keys {
-		part := f.result
-		part.ModulesFile = nil
+		part := rest
 		if len(keys) > 1 {
-			part = f.result.Only(func(addr provider.Addr) bool { return book.GroupOf(f.module.Dir, addr) == key })
+			part = rest.Only(func(addr provider.Addr) bool { return book.GroupOf(f.module.Dir, addr) == key })
 		}
-		if part.File != nil || part.Failed() || len(p.unseen.only) > 0 {
+		if _, has := parts[key]; !has && (part.File != nil || part.Failed() || len(p.unseen.only) > 0) {
 			parts[key] = part
 		}
 	}
 	return parts
-}
-
-// moduleGroup is the group of a plan that moves modules: that of the first provider that
-// changes, or else that of modules without providers.
-func moduleGroup(book policy.Rulebook, f found) string {
-	for _, c := range changesOf(f.result) {
-		return book.GroupOf(f.module.Dir, c.Addr)
-	}
-	return book.GroupOfModules(f.module.Dir)
 }
 
 // proposal is the proposal of a group: its share, or that its pull request is left alone. A

@@ -358,17 +358,23 @@ func (r Result) ModulesOnly() Result {
 
 // Forced returns the part of the plan that modules force: their lock file, and the entries
 // that come, go, or get another version or other constraints. It does not say what holds
-// newer releases, which is for other plans.
-func (r Result) Forced() Result {
+// newer releases, which is for other plans. The part has all of the providers that own
+// selects; nil: none.
+func (r Result) Forced(own func(provider.Addr) bool) Result {
+	if own == nil {
+		own = func(provider.Addr) bool { return false }
+	}
 	part := r.Only(func(addr provider.Addr) bool {
 		old, was := find(r.Old, addr)
 		now, is := find(r.New, addr)
 		failed := slices.ContainsFunc(r.Selections, func(s Selection) bool { return s.Requirement.Addr == addr && s.Err != nil })
-		return failed || was != is || old.Version != now.Version || !old.Constraints.Equal(now.Constraints)
+		return own(addr) || failed || was != is || old.Version != now.Version || !old.Constraints.Equal(now.Constraints)
 	})
 	part.ModulesFile = r.ModulesFile
-	for i := range part.Selections {
-		part.Selections[i].Held = nil
+	for i, s := range part.Selections {
+		if !own(s.Requirement.Addr) {
+			part.Selections[i].Held = nil
+		}
 	}
 	return part
 }
