@@ -187,28 +187,29 @@ func (p *proposer) carry(ctx context.Context, key string, part upgrade.Result) u
 }
 
 // holdBranches keeps the current proposal of a group as it is if nothing but branches of git
-// has moved since: a push to it would dismiss its approvals.
+// has moved since: a push to it would dismiss its approvals. It reads the proposal only if the
+// branches have moved, by the digest that the pull request has.
 func (p *proposer) holdBranches(ctx context.Context, key string) {
-	s, at := p.shares[key], p.proposing
-	follows := func(c modulelock.Change) bool { // the source may be a branch
-		return (c.Kind == modulelock.Moved || c.Kind == modulelock.Added) && c.Package == "" && strings.HasPrefix(c.Hash, "git:")
+	s, at, prefix := p.shares[key], p.proposing, p.settings.PullRequest.BranchPrefix
+	branches := map[string]map[modulelock.Key]bool{} // by the path of the lock file
+	for _, part := range s.parts {
+		if followed := p.branchesOf(part); len(followed) > 0 {
+			branches[path.Join(part.Module.Dir, modulelock.Name)] = followed
+		}
 	}
-	if !slices.ContainsFunc(s.changed, func(c pr.Changed) bool { return slices.ContainsFunc(c.Modules, follows) }) {
+	proposed, _ := pr.ParseMarker(at.survey.Pulls[key].Body)
+	if len(branches) == 0 || proposed.Digest == pr.New(key, at.base, prefix, s.files).Digest {
 		return
 	}
 	stands := s.stands()
 	if s.standing == nil {
-		stands, _ = at.survey.Standing(ctx, at.repo, key, at.base, p.settings.PullRequest.BranchPrefix) // unread, it is no reason
+		stands, _ = at.survey.Standing(ctx, at.repo, key, at.base, prefix) // unread, it is no reason
 	}
 	held := map[string][]byte{}
 	for _, was := range stands.Files {
 		held[was.Path] = was.Content
 	}
-	same := func(f pr.File) bool {
-		was := held[f.Path]
-		return bytes.Equal(was, f.Content) || modulelock.Is(f.Path) && onlyBranchesMoved(was, f.Content)
-	}
-	if len(held) != len(s.files) || slices.ContainsFunc(s.files, func(f pr.File) bool { return !same(f) }) {
+	if len(held) != len(s.files) || slices.ContainsFunc(s.files, func(f pr.File) bool { return !onlyMoved(held[f.Path], f.Content, branches[f.Path]) }) {
 		return
 	}
 	for i, f := range s.files {
@@ -222,14 +223,31 @@ func (p *proposer) holdBranches(ctx context.Context, key string) {
 	}
 }
 
-// onlyBranchesMoved reports whether two lock files of modules differ only in commits. A plan
-// follows those of branches alone, or of tags that a rule treats as branches.
-func onlyBranchesMoved(was, now []byte) bool {
+// branchesOf are the entries of a proposed lock file of modules that are branches of git, or
+// tags that a rule treats as such.
+func (p *proposer) branchesOf(part upgrade.Result) map[modulelock.Key]bool {
+	branches := map[modulelock.Key]bool{}
+	if part.ModulesFile == nil {
+		return nil
+	}
+	for _, c := range part.Module.Locked() {
+		if c.Moves || p.plan.Policy.AboutModule(part.Module.Dir, c.Locked.Address).Moving() {
+			branches[c.Locked] = true
+		}
+	}
+	return branches
+}
+
+// onlyMoved reports whether two contents of a file are equal, but for the commits of branches
+// in a lock file of modules.
+func onlyMoved(was, now []byte, branches map[modulelock.Key]bool) bool {
+	if bytes.Equal(was, now) || len(branches) == 0 {
+		return bytes.Equal(was, now)
+	}
 	before, _ := modulelock.Parse(was, modulelock.Name)
 	after, _ := modulelock.Parse(now, modulelock.Name)
 	return before != nil && after != nil && slices.EqualFunc(before.Entries, after.Entries, func(a, b modulelock.Entry) bool {
-		byGit := strings.HasPrefix(a.Hash, "git:") && strings.HasPrefix(b.Hash, "git:")
-		return a.Key == b.Key && a.Package == b.Package && (a.Hash == b.Hash || byGit)
+		return a.Key == b.Key && a.Package == b.Package && (a.Hash == b.Hash || branches[a.Key])
 	})
 }
 

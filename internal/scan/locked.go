@@ -120,7 +120,7 @@ func FetchSource(ctx context.Context, r *Root, source Source, opts *Options, cal
 	}
 	if e.Hash != "" {
 		made.Sources = append(made.Sources, Fetched{
-			Locked: e.Key, Repository: e.Package, Hash: e.Hash, Place: at, Call: call, Version: got.version, ID: p.ID, Dir: p.Dir,
+			Locked: e.Key, Repository: e.Package, Hash: e.Hash, Moves: got.reference.Moves(), Place: at, Call: call, Version: got.version, ID: p.ID, Dir: p.Dir,
 			Source: moduleaddr.Shown(call.Source), Ref: moduleaddr.Ref(call.Source), Versions: got.versions,
 		})
 	}

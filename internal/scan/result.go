@@ -200,6 +200,8 @@ type Fetched struct {
 	// uses or needs; zero if there is no such file, or the package cannot be locked.
 	Locked           modulelock.Key
 	Repository, Hash string
+	// Moves is as Reference.Moves.
+	Moves bool
 	// Call is the question to a Source, and Dir the module's directory in the package.
 	Call Call
 	Dir  string

@@ -411,7 +411,7 @@ func (w *walker) enterPackage(from *visit, c tfconfig.ModuleCall, got fetched, t
 		w.Diags = append(w.Diags, unlocked)
 	}
 	w.Fetched = append(w.Fetched, Fetched{
-		Locked: entry.Key, Repository: entry.Package, Hash: entry.Hash,
+		Locked: entry.Key, Repository: entry.Package, Hash: entry.Hash, Moves: got.reference.Moves(),
 		Module: to.path, Place: c.Module.Place, Pin: c.Pin, Expression: c.Expression, Source: moduleaddr.Shown(c.Module.Text), Ref: moduleaddr.Ref(c.Module.Text), Version: got.version, ID: got.id,
 		Call: Call{Source: c.Module.Text, Version: c.Module.Version, Versioned: c.Module.Versioned}, Dir: got.at.Path, Versions: got.versions,
 	})
