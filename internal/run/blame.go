@@ -8,7 +8,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/lockfile"
@@ -38,14 +37,17 @@ func (b baseLocks) same(lock *lockfile.File) bool {
 	return lock != nil && bytes.Equal(b.contents[lock.Path], lock.Source)
 }
 
-// below counts the lock files below a directory.
-func (b baseLocks) below(dir string) int {
-	n := 0
-	for name := range b.contents {
-		if strings.HasPrefix(name, dir+"/") {
+// below counts the judged lock files below a directory, also those of modules.
+func (b baseLocks) below(dir string) (n int) {
+	if b.files == nil {
+		return 0
+	}
+	_ = fs.WalkDir(b.files, dir, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && locksAnything(name) && !excludes(b.by, path.Dir(name)) {
 			n++
 		}
-	}
+		return err // the base may have no such directory
+	})
 	return n
 }
 
