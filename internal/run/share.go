@@ -70,10 +70,7 @@ func moduleChangesOf(f found) []modulelock.Change {
 
 // stands is the current proposal; empty if it was not read.
 func (s *share) stands() pr.Standing {
-	if s.standing == nil {
-		return pr.Standing{}
-	}
-	return *s.standing
+	return *cmp.Or(s.standing, &pr.Standing{})
 }
 
 // proposals are the changed lock files, by group in the order of their keys. If several
@@ -216,8 +213,12 @@ func (p *proposer) holdBranches(ctx context.Context, key string) {
 		s.files[i].Content = held[f.Path]
 	}
 	for i, part := range s.parts {
-		if part.ModulesFile != nil {
-			part.ModulesFile = held[path.Join(part.Module.Dir, modulelock.Name)]
+		if lock, _ := modulelock.Parse(held[path.Join(part.Module.Dir, modulelock.Name)], modulelock.Name); lock != nil {
+			part.LockedModules = collect.Mapped(part.LockedModules, func(c upgrade.ModuleChange) upgrade.ModuleChange {
+				e, _ := lock.Entry(modulelock.Key{Address: c.Address, Version: c.To})
+				c.Hash = cmp.Or(e.Hash, c.Hash)
+				return c
+			})
 			s.parts[i] = part
 		}
 	}
