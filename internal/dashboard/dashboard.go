@@ -240,14 +240,20 @@ type Options struct {
 	DryRun bool // decide, and write nothing
 }
 
+// Left is the outcome for an issue that is left as it is.
+func Left(found github.OwnIssues, reason string, err error) Outcome {
+	out := Outcome{Operation: "none", Reason: reason, Err: err}
+	if len(found.List) > 0 {
+		out.Number, out.URL = found.List[0].Number, found.List[0].URL
+	}
+	return out
+}
+
 // Keep gives the issue its text with as few requests as possible: none, one to
 // open it, or two to edit it. It closes the others with a line.
 func Keep(ctx context.Context, repo *github.Repository, found github.OwnIssues, t Page, o Options) Outcome {
 	what := whatToDo(found, t)
-	out := Outcome{Operation: "none", Reason: what.reason}
-	if len(found.List) > 0 {
-		out.Number, out.URL = found.List[0].Number, found.List[0].URL
-	}
+	out := Left(found, what.reason, nil)
 	if o.DryRun {
 		out.Operation = [...]string{leaveIssue: "none", openIssue: "created", editIssue: "updated"}[what.does]
 		return out

@@ -218,10 +218,7 @@ func (p *Plan) keepDashboard(ctx context.Context, r report.Report, parts []plann
 	defer stop()
 	acting, stop := p.session.bounds.finishing(ctx, asking)
 	defer stop()
-	out := dashboard.Outcome{Operation: "none"}
-	if len(board.found.List) > 0 {
-		out.Number, out.URL = board.found.List[0].Number, board.found.List[0].URL
-	}
+	var out dashboard.Outcome
 	text, partial := p.glance(r, parts)
 	switch {
 	case board.off:
@@ -230,29 +227,47 @@ func (p *Plan) keepDashboard(ctx context.Context, r report.Report, parts []plann
 			return r
 		}
 	case partial, asking.Err() != nil:
-		out.Reason = "this run did not look at everything that the issue lists"
+		out = dashboard.Left(*board.found, sawPart, nil)
 	case board.unknown != nil:
-		out.Unsettled, out.Reason, out.Err = true, "it is not known whether its boxes may act", board.unknown
+		out = dashboard.Left(*board.found, mayNotAct, board.unknown)
+		out.Unsettled = true
 	default:
-		out = dashboard.Keep(acting, repo, *board.found, text, dashboard.Options{Labels: p.own.Dashboard.Labels, DryRun: p.own.DryRun})
-		if out.Operation == "updated" {
-			out.Reason = text.Notice
-		}
+		out = keepIssue(acting, repo, *board.found, text, p.own)
 	}
 	if out.Err != nil {
 		r.Diagnostics = append(r.Diagnostics, problem.Of(out.Err))
 	}
-	said := report.Dashboard{
-		Operation: out.Operation, Repository: p.given.repository, Number: out.Number, URL: out.URL, Reason: out.Reason, Unsettled: out.Unsettled,
-	}
-	switch {
-	case p.own.DryRun && !board.off:
+	said := p.session.issueKept(out, p.given.repository, p.own.DryRun)
+	if p.own.DryRun && !board.off {
 		said.Body = text.Text().String()
-	case !p.own.DryRun && p.session.env.Did != nil && out.Operation != "none":
-		p.session.env.Did(fmt.Sprintf("%s issue %d of %s", out.Operation, out.Number, said.Repository))
 	}
 	r.Dashboards, r.Stats = append(r.Dashboards, said), spent(p.job)
 	return r
+}
+
+// Why an issue is left as it is.
+const (
+	sawPart   = "this run did not look at everything that the issue lists"
+	mayNotAct = "it is not known whether its boxes may act"
+)
+
+// keepIssue gives an issue its text, and says in its outcome why checked boxes did nothing.
+func keepIssue(ctx context.Context, repo *github.Repository, found github.OwnIssues, page dashboard.Page, c settings.Settings) dashboard.Outcome {
+	out := dashboard.Keep(ctx, repo, found, page, dashboard.Options{Labels: c.Dashboard.Labels, DryRun: c.DryRun})
+	if out.Operation == "updated" {
+		out.Reason = page.Notice
+	}
+	return out
+}
+
+// issueKept announces what has happened to an issue, and puts it in the form of the report.
+func (s *Session) issueKept(out dashboard.Outcome, repository string, dryRun bool) report.Dashboard {
+	if !dryRun && s.env.Did != nil && out.Operation != "none" {
+		s.env.Did(fmt.Sprintf("%s issue %d of %s", out.Operation, out.Number, repository))
+	}
+	return report.Dashboard{
+		Operation: out.Operation, Repository: repository, Number: out.Number, URL: out.URL, Reason: out.Reason, Unsettled: out.Unsettled,
+	}
 }
 
 // notice says why checked boxes did nothing; empty if all did what they are for.

@@ -91,11 +91,8 @@ func (p *OwnerPage) Opens(ctx context.Context, repositories []string) map[string
 func (p *OwnerPage) Keep(ctx, asking context.Context, o *report.Overview) (*report.Dashboard, []problem.Problem) {
 	acting, stop := p.session.bounds.finishing(ctx, asking)
 	defer stop()
-	out := dashboard.Outcome{Operation: "none"}
-	if len(p.found.List) > 0 {
-		out.Number, out.URL = p.found.List[0].Number, p.found.List[0].URL
-	}
-	said := &report.Dashboard{Repository: p.name}
+	var out dashboard.Outcome
+	var body string
 	switch {
 	case p.found.Err == nil && openness(p.found.Visibility) > openness(o.Visibility):
 		return nil, []problem.Problem{{
@@ -104,33 +101,31 @@ func (p *OwnerPage) Keep(ctx, asking context.Context, o *report.Overview) (*repo
 			Hint:    "set dashboard.repository to a repository that nobody sees who may not see all of them",
 		}}
 	case asking.Err() != nil:
-		out.Reason = "this run did not look at everything that the issue lists"
+		out = dashboard.Left(p.found, sawPart, nil)
 	case p.board.unknown != nil:
-		out.Reason, out.Err = "it is not known whether its boxes may act", p.board.unknown
+		out = dashboard.Left(p.found, mayNotAct, p.board.unknown)
 	default:
-		out = p.write(acting, o, out, said)
+		out, body = p.write(acting, o)
 	}
-	said.Operation, said.Number, said.URL, said.Reason = out.Operation, out.Number, out.URL, out.Reason
-	if !p.own.DryRun && p.session.env.Did != nil && out.Operation != "none" {
-		p.session.env.Did(fmt.Sprintf("%s issue %d of %s", out.Operation, out.Number, said.Repository))
-	}
+	said := p.session.issueKept(out, p.name, p.own.DryRun)
+	said.Body = body
 	if out.Err != nil {
-		return said, []problem.Problem{problem.Of(out.Err)}
+		return &said, []problem.Problem{problem.Of(out.Err)}
 	}
-	return said, nil
+	return &said, nil
 }
 
 // write writes the issue, and the comment of a shard below it. Only the first shard writes
-// the issue, by the comments of all.
-func (p *OwnerPage) write(ctx context.Context, found *report.Overview, out dashboard.Outcome, said *report.Dashboard) dashboard.Outcome {
+// the issue, by the comments of all. body is what a dry run would write.
+func (p *OwnerPage) write(ctx context.Context, found *report.Overview) (out dashboard.Outcome, body string) {
 	o := *found
+	out = dashboard.Left(p.found, "", nil)
 	var known []dashboard.Part
 	stands := len(p.found.List) > 0 && p.found.List[0].Open
 	if o.Shard != "" && stands {
 		comments, err := p.repo.Comments(ctx, github.OnIssue(out.Number))
 		if err != nil {
-			out.Reason, out.Err = "its comments cannot be read", err
-			return out
+			return dashboard.Left(p.found, "its comments cannot be read", err), ""
 		}
 		known = dashboard.PartsIn(comments, p.found.Self)
 		o = settled(o, known)
@@ -140,18 +135,15 @@ func (p *OwnerPage) write(ctx context.Context, found *report.Overview, out dashb
 		var page dashboard.Page
 		*found, page = p.page(joined(o, p.allowed(known)))
 		if p.own.DryRun {
-			said.Body = page.Text().String()
+			body = page.Text().String()
 		}
-		out = dashboard.Keep(ctx, p.repo, p.found, page, dashboard.Options{Labels: p.own.Dashboard.Labels, DryRun: p.own.DryRun})
-		if out.Operation == "updated" {
-			out.Reason = page.Notice
-		}
+		out = keepIssue(ctx, p.repo, p.found, page, p.own)
 		stands = stands || out.Operation == "created"
 	} else if !stands {
 		out.Reason = "the first shard opens it"
 	}
 	if o.Shard == "" || !stands || p.own.DryRun || out.Err != nil {
-		return out
+		return out, body
 	}
 	part := dashboard.KeepPart(ctx, p.repo, out.Number, p.found.Self, known, dashboard.Part{Name: o.Shard, Data: encoded(o)}, p.words(o))
 	switch {
@@ -160,7 +152,7 @@ func (p *OwnerPage) write(ctx context.Context, found *report.Overview, out dashb
 	case !first && part.Operation == "updated":
 		out.Operation, out.Reason = "updated", "the comment of shard "+o.Shard
 	}
-	return out
+	return out, body
 }
 
 // page is the content of the issue, and the overview that it is made of.
