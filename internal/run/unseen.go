@@ -150,16 +150,19 @@ func (u *unseenLocks) isAbout(addr provider.Addr) bool {
 // narrowed reports whether the run may have missed anything, for another reason than the
 // base's own configuration.
 func (u *unseenLocks) narrowed() bool {
-	return len(u.only) > 0 || u.narrowsSearch() || !slices.Contains(u.dirs, everything) ||
-		slices.ContainsFunc(u.missed, func(m missed) bool { return !m.cause.wantedByBase() })
+	return u.misses(notWanted)
 }
 
 // asksForPart reports whether the run is about a part of the repository, or the checkout
 // has only a part. Files that no run looks at do not count.
 func (u *unseenLocks) asksForPart() bool {
-	lasting := []unseenCause{notWanted, behindLink, inHiddenDir, addedTo, notReadable}
+	return u.misses(notWanted, behindLink, inHiddenDir, addedTo, notReadable)
+}
+
+// misses reports whether the run may have missed anything, for another reason than some.
+func (u *unseenLocks) misses(but ...unseenCause) bool {
 	return len(u.only) > 0 || u.narrowsSearch() || !slices.Contains(u.dirs, everything) ||
-		slices.ContainsFunc(u.missed, func(m missed) bool { return !slices.Contains(lasting, m.cause) })
+		slices.ContainsFunc(u.missed, func(m missed) bool { return !slices.Contains(but, m.cause) })
 }
 
 // notices has a line for each cause with missed files. A run that judges fails if a file is
@@ -190,19 +193,16 @@ func (u *unseenLocks) notice(c unseenCause) []problem.Problem {
 	if len(names) == 0 {
 		return nil
 	}
+	where, hint := unseenTexts[c].where, unseenTexts[c].hint
+	what := collect.Count(len(names), "lock file "+where+" was", "lock files "+where+" were")
+	if unknown {
+		what = "an unknown number of lock files " + where + " was"
+	}
 	return []problem.Problem{{
 		Code: problem.CodeUnseen, Severity: problem.SeverityWarning,
-		Message: notLookedAt(len(names), unknown, unseenTexts[c].where) + ": " + collect.First(names, mostNamed),
-		Hint:    unseenTexts[c].hint,
+		Message: what + " not looked at: " + collect.First(names, mostNamed),
+		Hint:    hint,
 	}}
-}
-
-// notLookedAt is the sentence that counts the missed lock files, and says where they are.
-func notLookedAt(n int, unknown bool, where string) string {
-	if unknown {
-		return "an unknown number of lock files " + where + " was not looked at"
-	}
-	return collect.Count(n, "lock file "+where+" was", "lock files "+where+" were") + " not looked at"
 }
 
 // covers reports whether a directory is one of a run's directories, or below one that it
