@@ -31,8 +31,7 @@ func planApart(ctx context.Context, j job, all []found, opts upgrade.Options) []
 	}
 	lacked := make([][]upgrade.ModuleChange, len(all))        // what changes though no module moves
 	for _, key := range slices.Sorted(maps.Keys(concerned)) { // that of the rest comes first
-		roots := collect.Mapped(concerned[key], func(i int) found { return all[i] })
-		roots = readAgain(ctx, j, roots, book, func(dir, address string) bool { return book.GroupOfModule(dir, address) == key })
+		roots := readAgain(ctx, j, all, concerned[key], book, func(dir, address string) bool { return book.GroupOfModule(dir, address) == key })
 		group := planned{inventory: inventory{found: roots}}.with(opts)
 		if key != "" {
 			group.options = onlyForced(opts, otherKeys(book, roots, key)...)
@@ -91,13 +90,9 @@ func obeyComments(ctx context.Context, j job, p planned) planned {
 			of = append(of, i)
 		}
 	}
-	if len(of) == 0 {
-		return p
-	}
 	p.found = slices.Clone(p.found)
-	again := readAgain(ctx, j, collect.Mapped(of, func(i int) found { return p.found[i] }), planOptions(j, p).Policy, moves(j))
-	for n, i := range of {
-		p.found[i] = again[n]
+	for n, f := range readAgain(ctx, j, p.found, of, planOptions(j, p).Policy, moves(j)) {
+		p.found[of[n]] = f
 	}
 	return p
 }
@@ -111,23 +106,26 @@ func onlyForced(opts upgrade.Options, groups ...string) upgrade.Options {
 	return opts
 }
 
-// readAgain reads root modules of one file tree again, by the rules of a book. One that is not
-// there any more was not read.
-func readAgain(ctx context.Context, j job, all []found, book policy.Rulebook, moves func(dir, address string) bool) []found {
-	t, all := all[0].tree, slices.Clone(all)
-	t.dirs = collect.Mapped(all, func(f found) string { return f.module.Dir })
+// readAgain reads some root modules of one file tree again, by the rules of a book. One that is
+// not there any more was not read.
+func readAgain(ctx context.Context, j job, all []found, some []int, book policy.Rulebook, moves func(dir, address string) bool) []found {
+	if len(some) == 0 {
+		return nil
+	}
+	t, again := all[0].tree, collect.Mapped(some, func(i int) found { return all[i] })
+	t.dirs = collect.Mapped(again, func(f found) string { return f.module.Dir })
 	opts := scanOptions(j, extent{}, t)
 	opts.Moves, opts.ModuleRules = moves, moduleRules{book, j.settings.AcceptMoved}
 	modules, _, err := modulesIn(ctx, j, t, opts)
-	for i, f := range all {
+	for i, f := range again {
 		n := slices.IndexFunc(modules, func(m scan.RootModule) bool { return m.Dir == f.module.Dir })
 		if n < 0 {
 			why := problem.Of(cmp.Or(err, error(problem.Ended(ctx))))
-			all[i].module.Tree.Unread = []scan.Unread{{Code: why.Code, Reason: why.Message, Place: problem.Place{Path: f.module.Dir}}}
+			again[i].module.Tree.Unread = []scan.Unread{{Code: why.Code, Reason: why.Message, Place: problem.Place{Path: f.module.Dir}}}
 			continue
 		}
 		modules[n].Shared = f.module.Shared
-		all[i].module = markUncontacted(j, modules[n])
+		again[i].module = markUncontacted(j, modules[n])
 	}
-	return all
+	return again
 }

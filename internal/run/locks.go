@@ -240,12 +240,12 @@ func withLocks(j job, s inventory, l lockList, first int, left func(dir string) 
 	show := j.names(l.tree).Of
 	read := map[string]int{}
 	for i := first; i < len(s.found); i++ {
-		if m := s.found[i].module; m.Lock != nil {
-			read[m.Lock.Path] = i
-		} else if problem.AnyError(m.Problems) {
+		m := s.found[i].module
+		wrong := problem.AnyError(m.Problems)
+		if m.Lock != nil || wrong {
 			read[path.Join(m.Dir, lockfile.Name)] = i
 		}
-		if m := s.found[i].module; m.ModuleLock != nil || problem.AnyError(m.Problems) {
+		if m.ModuleLock != nil || wrong {
 			read[path.Join(m.Dir, modulelock.Name)] = i
 		}
 	}
