@@ -4,10 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"io"
 	"maps"
 	"path"
 	"slices"
@@ -15,11 +11,9 @@ import (
 	"sync"
 
 	"github.com/relock-dev/relock/internal/collect"
-	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/modulelock"
-	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -89,7 +83,9 @@ func (p *proposer) proposals(ctx context.Context, follow bool) []pr.Proposal {
 	narrowed := p.narrowed() // before the report gets what a group proposes already
 	for _, key := range slices.Sorted(maps.Keys(p.shares)) {
 		if narrowed {
-			p.keepUnseen(ctx, key)
+			for _, files := range byDirectory(p.readStanding(ctx, key).Files) {
+				p.keep(key, files, p.decide.Unseen)
+			}
 		}
 		if !follow {
 			p.holdBranches(ctx, key)
@@ -250,14 +246,6 @@ func onlyMoved(was, now []byte, branches map[modulelock.Key]bool) bool {
 	return before != nil && after != nil && slices.EqualFunc(before.Entries, after.Entries, func(a, b modulelock.Entry) bool {
 		return a.Key == b.Key && a.Package == b.Package && (a.Hash == b.Hash || branches[a.Key])
 	})
-}
-
-// keepUnseen adds to a share the lock files of the current proposal that the run did not
-// look at, and that the base lacks.
-func (p *proposer) keepUnseen(ctx context.Context, key string) {
-	for _, files := range byDirectory(p.readStanding(ctx, key).Files) {
-		p.keep(key, files, p.decide.Unseen)
-	}
 }
 
 // byDirectory divides files by their directories.
@@ -485,57 +473,6 @@ func (s *share) carriedOver() report.CarriedOver {
 	return report.CarriedOver{Roots: len(s.kept) + s.unasked, Commit: s.stands().Head}
 }
 
-// carries reports whether some changes are from a former proposal. Only the run that first
-// proposed them knew who signed them, and what else needs a person.
-func carries(modules []report.Module) bool {
-	return slices.ContainsFunc(modules, func(m report.Module) bool {
-		return slices.ContainsFunc(m.Changes, func(c report.Change) bool { return c.FromPull })
-	})
-}
-
-// facts is a digest of facts in the text of a pull request that no lock file has: changes
-// that need a person, and changes that were held back. Dates are not part of it, since
-// relock asks for them only for a text that is written.
-func facts(modules []report.Module, general []problem.Problem) string {
-	h := sha256.New()
-	// Each field is written by itself. The digest is in open pull requests: if it changed
-	// for the same facts, relock would write each of them again.
-	signer := func(s provider.Signer) string {
-		return fmt.Sprintf("{%s %s %s %t %t}", s.KeyID, s.Label, s.Fingerprint, s.Expired, s.Ahead)
-	}
-	write := func(addr provider.Addr, f upgrade.Facts) {
-		for _, held := range f.Held {
-			fmt.Fprintf(h, "held %s %s %s %s %s\n", addr, held.Version, held.By.Reason, held.By.Rule, held.Term.Constraint)
-		}
-		fmt.Fprintf(h, "eye %s %v %v %v %s %s\n", addr, f.Missing, f.Warnings, f.Marks, signer(f.Signer), signer(f.SignerFrom))
-		if f.FromPull {
-			fmt.Fprintf(h, "carried %s\n", addr)
-		}
-	}
-	for _, m := range modules {
-		io.WriteString(h, "module "+m.Dir+"\n")
-		for _, change := range m.Changes {
-			write(change.Addr, change.Facts)
-		}
-		for _, kept := range m.Kept {
-			write(kept.Addr, kept.Facts)
-		}
-		for _, u := range m.Unread {
-			fmt.Fprintf(h, "unread %s %s\n", u.Module, u.Code)
-		}
-		for _, f := range m.Findings {
-			fmt.Fprintf(h, "finding %s %s %s %s\n", f.Code, f.Subject.Addr, f.Subject.Version, f.Subject.Hash)
-		}
-		for _, d := range m.Diagnostics {
-			fmt.Fprintf(h, "diagnostic %s %s %d\n", d.Code, d.Subject.Addr, d.Severity)
-		}
-	}
-	for _, d := range general { // without messages, which may name a port or a time
-		fmt.Fprintf(h, "general %s %s %d\n", d.Code, d.Place.File(), d.Severity)
-	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
-}
-
 // lockFiles are the changed lock files of a root module in the form of a commit.
 func lockFiles(f found) (files []pr.File) {
 	add := func(base string, content, old []byte) {
@@ -574,57 +511,4 @@ func (p *proposer) sawAll() bool {
 		}
 	}
 	return !p.narrowed() && !seen.Failed()
-}
-
-// unattended reports whether changes may be merged without a person. The rules must allow
-// each of them, and relock's own judgement, too. No rule overrides that.
-func unattended(book policy.Rulebook, modules []report.Module) bool {
-	for _, m := range modules {
-		if len(m.Changes) == 0 {
-			continue
-		}
-		if m.Partial || len(m.Unread)+len(m.Findings) > 0 {
-			return false
-		}
-		for _, c := range m.Changes {
-			if needsAnEye(c) || !book.About(m.Dir, c.Addr).MayMerge(c.From, c.To) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// failedOf counts the root modules of a group that failed in this run. The group's changes
-// in them are unknown, so a person must look at its changes elsewhere. about has, for each
-// root module, the group's part of the report.
-func failedOf(book policy.Rulebook, key string, all []found, about []report.Module) int {
-	n := 0
-	for i, f := range all {
-		if about[i].Failed() && inGroup(book, key, f) {
-			n++
-		}
-	}
-	return n
-}
-
-// inGroup reports whether a group has a provider of a root module. If no provider is known,
-// it reports whether the group could have one.
-func inGroup(book policy.Rulebook, key string, f found) bool {
-	keys := groupKeys(book, []found{f})
-	if len(keys) == 0 {
-		return book.MayTake(key, f.module.Dir)
-	}
-	return slices.Contains(keys, key)
-}
-
-// needsAnEye reports whether a person must look at a change.
-func needsAnEye(c report.Change) bool {
-	switch c.Kind {
-	case diff.Downgraded, diff.ReReleased, diff.Signer:
-		return true
-	case diff.Moved:
-		return c.To.Precedence(c.From) < 0
-	}
-	return c.SignerFrom != (provider.Signer{}) && c.SignerFrom != c.Signer
 }
