@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/dashboard"
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/outline"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
@@ -168,17 +169,15 @@ func (b *board) grant(ctx context.Context, may func(context.Context, string) (bo
 // rights returns a function that reports whether a person has write access. It asks once
 // for each person.
 func rights(repo *github.Repository) func(context.Context, string) (bool, error) {
-	known := map[string]bool{}
+	var known memo.Memo[string, bool]
 	return func(ctx context.Context, login string) (bool, error) {
-		if may, asked := known[login]; asked {
-			return may, nil
-		}
-		permission, _, err := repo.Permission(ctx, login)
-		if err != nil && !errors.Is(err, github.ErrNotFound) {
-			return false, err
-		}
-		known[login] = permission == "admin" || permission == "write"
-		return known[login], nil
+		return known.Do(ctx, login, func() (bool, error) {
+			permission, _, err := repo.Permission(ctx, login)
+			if errors.Is(err, github.ErrNotFound) {
+				err = nil
+			}
+			return permission == "admin" || permission == "write", err
+		})
 	}
 }
 

@@ -88,8 +88,7 @@ func foundIn(ctx context.Context, files *Remote, c settings.Settings) ([]found, 
 func widest(locks []lockfile.Lock) int {
 	most := 0
 	for _, l := range locks {
-		h1 := slices.DeleteFunc(slices.Clone(l.Hashes), func(h provider.Hash) bool { return h.Scheme() != provider.SchemeH1 })
-		most = max(most, len(h1))
+		most = max(most, collect.CountIf(l.Hashes, func(h provider.Hash) bool { return h.Scheme() == provider.SchemeH1 }))
 	}
 	return most
 }

@@ -175,15 +175,12 @@ func (l lockList) read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	var f fs.File
 	if l.absent[name] || l.tree.remote != nil {
-		f, err := files.Open(to)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		return worktree.ReadBounded(f)
+		f, err = files.Open(to)
+	} else {
+		f, err = file.Open(l.tree.path(to))
 	}
-	f, err := file.Open(l.tree.path(to))
 	if err != nil {
 		return nil, err
 	}

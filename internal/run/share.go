@@ -148,14 +148,8 @@ func (p *proposer) readStanding(ctx context.Context, key string) pr.Standing {
 
 // note stores what happens to the current proposal in a lock file.
 func (s *share) note(name string, became upgrade.Carriage) {
-	switch became.Misfit {
-	case upgrade.OtherFile:
-		s.alone = pr.NotReadable
-	case upgrade.BaseUnread:
-		s.alone = pr.NotRead
-	case upgrade.BaseChanged:
-		s.alone = pr.Overtaken
-	}
+	why := map[upgrade.Misfit]pr.LeftAlone{upgrade.OtherFile: pr.NotReadable, upgrade.BaseUnread: pr.NotRead, upgrade.BaseChanged: pr.Overtaken}
+	s.alone = cmp.Or(why[became.Misfit], s.alone)
 	s.notices = append(s.notices, became.Notices(name)...)
 }
 
@@ -184,12 +178,7 @@ func (p *proposer) carry(ctx context.Context, key string, part upgrade.Result) u
 // branches have moved, by the digest that the pull request has.
 func (p *proposer) holdBranches(ctx context.Context, key string) {
 	s, at, prefix := p.shares[key], p.proposing, p.settings.PullRequest.BranchPrefix
-	branches := map[string]map[modulelock.Key]bool{} // by the path of the lock file
-	for _, part := range s.parts {
-		if followed := p.branchesOf(part); len(followed) > 0 {
-			branches[path.Join(part.Module.Dir, modulelock.Name)] = followed
-		}
-	}
+	branches := p.branchesOf(s)
 	proposed, _ := pr.ParseMarker(at.survey.Pulls[key].Body)
 	if len(branches) == 0 || proposed.Digest == pr.New(key, at.base, prefix, s.files).Digest {
 		return
@@ -202,7 +191,7 @@ func (p *proposer) holdBranches(ctx context.Context, key string) {
 	for _, was := range stands.Files {
 		held[was.Path] = was.Content
 	}
-	if len(held) != len(s.files) || slices.ContainsFunc(s.files, func(f pr.File) bool { return !onlyMoved(held[f.Path], f.Content, branches[f.Path]) }) {
+	if len(held) != len(s.files) || slices.ContainsFunc(s.files, func(f pr.File) bool { return !branches.onlyMoved(f, held[f.Path]) }) {
 		return
 	}
 	for i, f := range s.files {
@@ -220,31 +209,37 @@ func (p *proposer) holdBranches(ctx context.Context, key string) {
 	}
 }
 
-// branchesOf are the entries of a proposed lock file of modules that are branches of git, or
-// tags that a rule treats as such.
-func (p *proposer) branchesOf(part upgrade.Result) map[modulelock.Key]bool {
-	branches := map[modulelock.Key]bool{}
-	if part.ModulesFile == nil {
-		return nil
-	}
-	for _, c := range part.Module.Locked() {
-		if c.Moves || p.plan.Policy.AboutModule(part.Module.Dir, c.Locked.Address).Moving() {
-			branches[c.Locked] = true
-		}
-	}
-	return branches
+// branches are entries of lock files of modules.
+type branches map[branch]bool
+
+type branch struct {
+	path string // of the lock file
+	key  modulelock.Key
 }
 
-// onlyMoved reports whether two contents of a file are equal, but for the commits of branches
-// in a lock file of modules.
-func onlyMoved(was, now []byte, branches map[modulelock.Key]bool) bool {
-	if bytes.Equal(was, now) || len(branches) == 0 {
-		return bytes.Equal(was, now)
+// branchesOf are the entries of proposed lock files of modules that are branches of git, or
+// tags that a rule treats as such.
+func (p *proposer) branchesOf(s *share) branches {
+	found := branches{}
+	for _, part := range s.parts {
+		for _, c := range part.Module.Locked() {
+			if part.ModulesFile != nil && (c.Moves || p.plan.Policy.AboutModule(part.Module.Dir, c.Locked.Address).Moving()) {
+				found[branch{path.Join(part.Module.Dir, modulelock.Name), c.Locked}] = true
+			}
+		}
+	}
+	return found
+}
+
+// onlyMoved reports whether a file is as it was, but for the commits of branches.
+func (b branches) onlyMoved(now pr.File, was []byte) bool {
+	if !modulelock.Is(now.Path) {
+		return bytes.Equal(was, now.Content)
 	}
 	before, _ := modulelock.Parse(was, modulelock.Name)
-	after, _ := modulelock.Parse(now, modulelock.Name)
-	return before != nil && after != nil && slices.EqualFunc(before.Entries, after.Entries, func(a, b modulelock.Entry) bool {
-		return a.Key == b.Key && a.Package == b.Package && (a.Hash == b.Hash || branches[a.Key])
+	after, _ := modulelock.Parse(now.Content, modulelock.Name)
+	return before != nil && after != nil && slices.EqualFunc(before.Entries, after.Entries, func(e, to modulelock.Entry) bool {
+		return e.Key == to.Key && e.Package == to.Package && (e.Hash == to.Hash || b[branch{now.Path, e.Key}])
 	})
 }
 
@@ -292,12 +287,9 @@ func (p *proposer) modulesUnseen(f found) bool {
 // keepModules keeps what the current proposal of a group has for a root module, if it has its
 // lock file of modules. It reports whether something is kept.
 func (p *proposer) keepModules(ctx context.Context, key string, f found) bool {
-	for _, files := range byDirectory(p.readStanding(ctx, key).Files) {
-		if path.Dir(files[0].Path) == f.module.Dir && slices.ContainsFunc(files, func(f pr.File) bool { return modulelock.Is(f.Path) }) {
-			return p.keep(key, files, p.decide.AsProposed)
-		}
-	}
-	return false
+	files := collect.Those(p.readStanding(ctx, key).Files, func(is pr.File) bool { return path.Dir(is.Path) == f.module.Dir })
+	locks := slices.ContainsFunc(files, func(is pr.File) bool { return modulelock.Is(is.Path) })
+	return locks && p.keep(key, files, p.decide.AsProposed)
 }
 
 // mustStay reports whether a pull request without a proposal stays open. It stays if it
@@ -372,13 +364,12 @@ func (p *proposer) parts(f found) map[string]upgrade.Result {
 // narrowed run has not looked at everything of the group.
 func (p *proposer) proposal(ctx context.Context, key string, narrowed bool) pr.Proposal {
 	s := p.shares[key]
-	files := s.files
 	if s.alone != "" {
-		files = nil
+		s.files = nil
 	}
-	one := pr.New(key, p.proposing.base, p.settings.PullRequest.BranchPrefix, files)
+	one := pr.New(key, p.proposing.base, p.settings.PullRequest.BranchPrefix, s.files)
 	one.Alone = s.alone
-	if len(files) == 0 {
+	if len(s.files) == 0 {
 		return one
 	}
 	about := p.about(key, s)
@@ -467,7 +458,7 @@ func (p *proposer) about(key string, s *share) []report.Module {
 // carriedOver counts the root modules for which the proposal keeps former changes. A
 // proposal that is left alone counts none.
 func (s *share) carriedOver() report.CarriedOver {
-	if s.alone != "" || len(s.files) == 0 {
+	if len(s.files) == 0 {
 		return report.CarriedOver{}
 	}
 	return report.CarriedOver{Roots: len(s.kept) + s.unasked, Commit: s.stands().Head}
@@ -502,9 +493,7 @@ func sourcesOf(f found) (providers, modules []byte) {
 // got every answer, and carried everything over.
 func (p *proposer) sawAll() bool {
 	seen := p.report
-	seen.Diagnostics = slices.DeleteFunc(slices.Clone(seen.Diagnostics), func(d problem.Problem) bool {
-		return d.Code == problem.CodeUnlocked // a known state, whatever the run makes of it
-	})
+	seen.Diagnostics = collect.Those(seen.Diagnostics, func(d problem.Problem) bool { return d.Code != problem.CodeUnlocked }) // a known state
 	for _, s := range p.shares {
 		if len(s.notices) > 0 {
 			return false
