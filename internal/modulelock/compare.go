@@ -80,10 +80,10 @@ func Compare(old, now *File) []Change {
 	return changes
 }
 
-// With returns the entries of a file after changes, as Compare returns them.
-func (f *File) With(changes []Change) *File {
+// Apply returns a file with the entries of another one after changes, as Compare returns them.
+func Apply(old *File, changes []Change) *File {
 	entries := map[Key]Entry{}
-	for _, e := range f.Entries {
+	for _, e := range old.Entries {
 		entries[e.Key] = e
 	}
 	for _, c := range changes {

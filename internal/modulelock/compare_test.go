@@ -78,8 +78,8 @@ func TestCompare(t *testing.T) {
 			if diff := cmp.Diff(tt.want, changes); diff != "" {
 				t.Errorf("Compare (-want +got):\n%s", diff)
 			}
-			if with := old.With(changes); !slices.EqualFunc(with.Entries, slices.SortedFunc(slices.Values(tt.now), Entry.compare), Entry.Equal) {
-				t.Errorf("With its changes, the entries are %v, want %v", with.Entries, tt.now)
+			if with := Apply(old, changes); !slices.EqualFunc(with.Entries, slices.SortedFunc(slices.Values(tt.now), Entry.compare), Entry.Equal) {
+				t.Errorf("After its changes, the entries are %v, want %v", with.Entries, tt.now)
 			}
 		})
 	}

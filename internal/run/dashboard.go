@@ -236,7 +236,7 @@ func (p *Plan) keepDashboard(ctx context.Context, r report.Report, parts []plann
 	if out.Err != nil {
 		r.Diagnostics = append(r.Diagnostics, problem.Of(out.Err))
 	}
-	said := p.session.issueKept(out, p.given.repository, p.own.DryRun)
+	said := issueKept(p.session.env, out, p.given.repository, p.own.DryRun)
 	if p.own.DryRun && !board.off {
 		said.Body = text.Text().String()
 	}
@@ -260,9 +260,9 @@ func keepIssue(ctx context.Context, repo *github.Repository, found github.OwnIss
 }
 
 // issueKept announces what has happened to an issue, and puts it in the form of the report.
-func (s *Session) issueKept(out dashboard.Outcome, repository string, dryRun bool) report.Dashboard {
-	if !dryRun && s.env.Did != nil && out.Operation != "none" {
-		s.env.Did(fmt.Sprintf("%s issue %d of %s", out.Operation, out.Number, repository))
+func issueKept(env Env, out dashboard.Outcome, repository string, dryRun bool) report.Dashboard {
+	if !dryRun && env.Did != nil && out.Operation != "none" {
+		env.Did(fmt.Sprintf("%s issue %d of %s", out.Operation, out.Number, repository))
 	}
 	return report.Dashboard{
 		Operation: out.Operation, Repository: repository, Number: out.Number, URL: out.URL, Reason: out.Reason, Unsettled: out.Unsettled,

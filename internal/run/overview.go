@@ -107,7 +107,7 @@ func (p *OwnerPage) Keep(ctx, asking context.Context, o *report.Overview) (*repo
 	default:
 		out, body = p.write(acting, o)
 	}
-	said := p.session.issueKept(out, p.name, p.own.DryRun)
+	said := issueKept(p.session.env, out, p.name, p.own.DryRun)
 	said.Body = body
 	if out.Err != nil {
 		return &said, []problem.Problem{problem.Of(out.Err)}

@@ -61,21 +61,6 @@ type ModuleChange struct {
 	Calls []ModuleCall `json:"calls,omitempty"`
 }
 
-// OnlyModules returns the plan with some changes of the lock file of modules.
-func (r Result) OnlyModules(take func(ModuleChange) bool) Result {
-	part := collect.Those(r.LockedModules, take)
-	if len(part) == len(r.LockedModules) {
-		return r
-	}
-	r.LockedModules, r.ModulesFile = part, nil
-	old := r.Module.ModuleLock
-	now := old.With(collect.Mapped(part, func(c ModuleChange) modulelock.Change { return c.Change }))
-	if !slices.EqualFunc(old.Entries, now.Entries, modulelock.Entry.Equal) {
-		r.ModulesFile = now.Print()
-	}
-	return r
-}
-
 // ModuleCall is a call of a locked module.
 type ModuleCall struct {
 	Module        string `json:"module"` // the path of the call, joined by dots

@@ -14,6 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/coverage"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -353,6 +354,21 @@ func (r Result) Only(take func(provider.Addr) bool) Result {
 // ModulesOnly returns the part of the plan that is the lock file of modules alone.
 func (r Result) ModulesOnly() Result {
 	r.Selections, r.New, r.File = nil, r.Old, nil
+	return r
+}
+
+// OnlyModules returns the plan with some changes of the lock file of modules.
+func (r Result) OnlyModules(take func(ModuleChange) bool) Result {
+	part := collect.Those(r.LockedModules, take)
+	if len(part) == len(r.LockedModules) {
+		return r
+	}
+	r.LockedModules, r.ModulesFile = part, nil
+	old := r.Module.ModuleLock
+	now := modulelock.Apply(old, collect.Mapped(part, func(c ModuleChange) modulelock.Change { return c.Change }))
+	if !slices.EqualFunc(old.Entries, now.Entries, modulelock.Entry.Equal) {
+		r.ModulesFile = now.Print()
+	}
 	return r
 }
 
