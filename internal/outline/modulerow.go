@@ -10,7 +10,6 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
-	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verbs"
 )
 
@@ -71,11 +70,6 @@ func (row ModuleRow) item() safe.Markdown {
 
 // About has the calls and the details of a row.
 func (row ModuleRow) About() safe.Markdown { return safe.JoinSome("; ", row.Calls, row.Detail) }
-
-// callsAt are the places of calls.
-func (d Vocabulary) callsAt(calls []upgrade.ModuleCall) []safe.Markdown {
-	return collect.Mapped(calls, func(c upgrade.ModuleCall) safe.Markdown { return d.At(c.Place) })
-}
 
 // calledAt counts the calls of a module, and has the first place.
 func calledAt(places []safe.Markdown) safe.Markdown {

@@ -610,6 +610,11 @@ func (d Vocabulary) Locked(u report.LockedUse, m report.Module) (name, locked, c
 	return name, locked, calls
 }
 
+// callsAt are the places of calls.
+func (d Vocabulary) callsAt(calls []upgrade.ModuleCall) []safe.Markdown {
+	return collect.Mapped(calls, func(c upgrade.ModuleCall) safe.Markdown { return d.At(c.Place) })
+}
+
 // Call is a call of a module, with its place.
 func (d Vocabulary) Call(c upgrade.ModuleCall) safe.Markdown {
 	if c.Module == "" { // no call, but the source of a Terragrunt unit

@@ -31,7 +31,7 @@ var (
 // what was cut.
 func Body(r report.Report) safe.Markdown {
 	o := outline.Of(r)
-	parts := slices.Concat([]part{{head: safe.Maybe("**Needs review:** %s.\n", o.Tally)}}, partsOf(r, o), []part{footer(r), {head: r.Footer}})
+	parts := slices.Concat([]part{{head: tallyLine(o)}}, partsOf(r, o), []part{footer(r), {head: r.Footer}})
 	if !r.Summarised {
 		return assemble(parts, answerBound)
 	}
@@ -149,6 +149,11 @@ func firstParts(r report.Report, o outline.Outline) []part {
 	made := pulls(r)
 	made.head = safe.Const("### Pull requests\n\n")
 	return []part{head, review, made, changes}
+}
+
+// tallyLine counts what needs a reviewer.
+func tallyLine(o outline.Outline) safe.Markdown {
+	return safe.Maybe("**Needs review:** %s.\n", o.Tally)
 }
 
 // changeShare is the share of the table of changes, in percent. The table is
