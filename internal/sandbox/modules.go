@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,6 +29,8 @@ type moduleOffer struct {
 	// details are the entries for versions in the list: each module of the
 	// package, in the order of the text.
 	details map[string][]moduleDetail
+	// published are the dates of versions, and sources their addresses in place of archives.
+	published, sources map[string]string
 }
 
 func (w *World) addModuleFile(f txtar.File, name string) error {
@@ -54,7 +57,10 @@ func (w *World) moduleOf(f txtar.File, parts []string) (*moduleOffer, error) {
 	addr := moduleAddr{host, parts[1], parts[2], parts[3]}
 	o := w.modules[addr]
 	if o == nil {
-		o = &moduleOffer{files: map[string][]entry{}, archives: map[string][]byte{}, details: map[string][]moduleDetail{}}
+		o = &moduleOffer{
+			files: map[string][]entry{}, archives: map[string][]byte{}, details: map[string][]moduleDetail{},
+			published: map[string]string{}, sources: map[string]string{},
+		}
 		w.modules[addr] = o
 	}
 	return o, nil
@@ -79,11 +85,17 @@ func (w *World) addListing(f txtar.File, name string) error {
 	}
 	for line := range strings.Lines(string(f.Data)) {
 		words := strings.Fields(line)
-		if len(words) < 2 || len(words) == 3 {
+		switch {
+		case len(words) == 3 && words[1] == "published:":
+			o.published[words[0]] = words[2] + "T00:00:00Z"
+		case len(words) == 3 && words[1] == "source:":
+			o.sources[words[0]] = words[2]
+		case len(words) < 2 || len(words) == 3:
 			return fmt.Errorf("%s: %q must be like VERSION PATH [NAME SOURCE CONSTRAINT]", f.Name, line)
+		default:
+			o.describe(words[0], strings.TrimPrefix(words[1], "."), words[2:])
 		}
 		o.list(words[0])
-		o.describe(words[0], strings.TrimPrefix(words[1], "."), words[2:])
 	}
 	return nil
 }
@@ -128,6 +140,7 @@ func (m modules) routes(mux *http.ServeMux) {
 	const registry = "GET /{host}/v1/modules/{namespace}/{name}/{system}/"
 	mux.HandleFunc(registry+"versions", m.world.restricted(m.versions))
 	mux.HandleFunc(registry+"{version}/download", m.world.restricted(m.download))
+	mux.HandleFunc(registry+"{version}", m.world.restricted(m.detail))
 	mux.HandleFunc("GET /{host}/archives/{namespace}/{name}/{system}/{file}", m.archive)
 }
 
@@ -199,12 +212,26 @@ func modulePath(r *http.Request) string {
 func (m modules) download(w http.ResponseWriter, r *http.Request) {
 	o, ok := m.offered(r)
 	version := r.PathValue("version")
-	if !ok || o.archives[version] == nil {
+	if !ok || o.archives[version] == nil && o.sources[version] == "" {
 		refuse(w, http.StatusNotFound)
 		return
 	}
-	w.Header().Set("X-Terraform-Get", origin(r)+"/"+r.PathValue("host")+"/archives/"+modulePath(r)+"/"+version+".zip")
+	archive := origin(r) + "/" + r.PathValue("host") + "/archives/" + modulePath(r) + "/" + version + ".zip"
+	w.Header().Set("X-Terraform-Get", cmp.Or(o.sources[version], archive))
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// detail answers as the public registry does for a version, in part. A registry that only
+// speaks the protocol does not know the question
+// [developer.hashicorp.com/terraform/registry/api-docs: Get a Specific Module].
+func (m modules) detail(w http.ResponseWriter, r *http.Request) {
+	o, ok := m.offered(r)
+	version := r.PathValue("version")
+	if !ok || o.published[version] == "" {
+		refuse(w, http.StatusNotFound)
+		return
+	}
+	writeJSON(w, map[string]string{"version": version, "published_at": o.published[version]})
 }
 
 func (m modules) archive(w http.ResponseWriter, r *http.Request) {

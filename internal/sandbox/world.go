@@ -78,6 +78,8 @@ type World struct {
 //
 //	1.0.0 . aws hashicorp/aws >= 5.0, < 6   the module at the top; - in place of a source: none
 //	1.0.0 modules/x                         a module that requires no provider
+//	1.0.0 published: 2024-05-01             what the registry says of the version
+//	1.0.0 source: git::https://HOST/PATH?ref=v1.0.0   where its package is, if the world has no files of it
 //
 // The settings of a repository are those of Settings:
 //
