@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -193,7 +194,7 @@ func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) 
 	}
 	return scan.Package{
 		FS: got.fs, Dir: got.dir, ID: got.id, Hash: got.hash, Reference: got.reference,
-		Version: got.version, Versions: got.versions, Repository: got.repository,
+		Version: got.version, Versions: got.versions, Repository: got.repository, Published: got.published,
 	}, nil
 }
 
@@ -302,12 +303,13 @@ type location struct {
 	selected
 }
 
-// selected is the version of a registry module, with the registry's list and the git repository
-// that it names; zero for others.
+// selected is the version of a registry module, with the registry's list, the git repository
+// that it names, and its date if the call asks for it; zero for others.
 type selected struct {
 	version    string
 	versions   *scan.ModuleVersions
 	repository string
+	published  time.Time
 }
 
 // packageOrigin is a package address with the server that referred to it. The server

@@ -9,6 +9,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"time"
 
 	goversion "github.com/hashicorp/go-version"
 
@@ -47,6 +48,7 @@ type registries struct {
 	tools     map[provider.ToolName]toolConfig
 	versions  memo.Memo[registryQuestion, moduleList]
 	downloads memo.Memo[registryQuestion, *transport.Response]
+	dates     memo.Memo[registryQuestion, time.Time]
 }
 
 type toolConfig struct {
@@ -85,9 +87,36 @@ func (rs *registries) find(ctx context.Context, tool provider.Tool, addr modulea
 	case version == "":
 		return location{}, noVersion("no version meets the constraint %q; the newest one is %s", call.Version, newest)
 	}
+	var published time.Time
+	if call.Dated {
+		published, err = rs.published(ctx, r, version)
+		if err != nil {
+			return location{}, err
+		}
+	}
 	at, err := rs.locate(ctx, r, version)
-	at.version, at.versions = version, listed.versions
+	at.version, at.versions, at.published = version, listed.versions, published
 	return at, err
+}
+
+// published is the date that the registry states for a version. It is no part of the
+// protocol, so a registry that answers something else states none
+// [developer.hashicorp.com/terraform/registry/api-docs: Get a Specific Module].
+func (rs *registries) published(ctx context.Context, r registry, version string) (time.Time, error) {
+	u := r.endpoint(version)
+	return rs.dates.Do(ctx, registryQuestion{u.String(), r.token}, func() (time.Time, error) {
+		resp, err := rs.ask(ctx, r, u, 0)
+		var answer struct {
+			Published time.Time `json:"published_at"`
+		}
+		switch {
+		case problem.Coded(err, problem.CodeUnreachable), problem.Coded(err, problem.CodeCancelled):
+			return time.Time{}, err // the next run may learn it
+		case err != nil, resp.Status != http.StatusOK, transport.DecodeJSON(resp.Body, &answer) != nil:
+			return time.Time{}, nil
+		}
+		return answer.Published, nil
+	})
 }
 
 // of is the registry of a module.

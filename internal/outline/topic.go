@@ -281,13 +281,16 @@ func reviewOf(r report.Report, d Vocabulary) []*Topic {
 	return all.ranked()
 }
 
-// heldBack collects what blocks providers.
+// heldBack collects what blocks providers and locked modules.
 func heldBack(r report.Report, d Vocabulary) []*Topic {
 	all := causesIn(d)
 	for _, m := range r.Modules {
 		all.d = d.Of(m)
 		for _, k := range m.Held() {
 			all.held(k, r.Title(m))
+		}
+		for _, said := range all.d.heldModules(m) {
+			all.add(symptom{concern: ConcernHeld, said: said, dir: r.Title(m)})
 		}
 	}
 	return all.ranked()

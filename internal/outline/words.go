@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
@@ -313,19 +314,53 @@ func (d Vocabulary) held(k report.Kept) safe.Markdown {
 
 // heldBy is held without the provider.
 func (d Vocabulary) heldBy(k report.Kept) safe.Markdown {
-	text := safe.Format("%s; newest is %s", d.because(k.Held[0]), d.dated(k.Held[0]))
-	for _, h := range k.Held[1:] {
-		text = text.And("; then %s, held %s", d.dated(h), d.because(h))
+	var text safe.Markdown
+	for _, h := range k.Held {
+		text = andHeld(text, d.dated(d.Version(h.Version), h.Published), d.because(h))
 	}
 	return text
 }
 
-// dated is a held version with its date.
-func (d Vocabulary) dated(h upgrade.Held) safe.Markdown {
-	if d.undated {
-		return d.Version(h.Version)
+// andHeld adds a held release, the newest one first, to what is said of it.
+func andHeld(text, release, because safe.Markdown) safe.Markdown {
+	if text.Empty() {
+		return safe.Format("%s; newest is %s", because, release)
 	}
-	return d.Version(h.Version).AndMaybe(", released %s", safe.Text(provider.Day(h.Published).String()))
+	return text.And("; then %s, held %s", release, because)
+}
+
+// heldModules says of each locked module why it does not move on, as held does of providers.
+func (d Vocabulary) heldModules(m report.Module) []safe.Markdown {
+	type place struct{ address, at string }
+	type reason struct {
+		place
+		by policy.Hold
+	}
+	var places collect.Set[place]
+	texts, told := map[place]safe.Markdown{}, map[reason]bool{}
+	for _, h := range m.HeldModules {
+		at := place{h.Address, h.At}
+		places.Add(at)
+		if why := (reason{at, h.By}); !told[why] {
+			told[why] = true
+			release := LockedAs(h.Version, h.Hash)
+			if d.undated { // the next night may have another commit
+				release = safe.Text(cmp.Or(h.Version, "HEAD"))
+			}
+			texts[at] = andHeld(texts[at], d.dated(release, h.Published), d.because(upgrade.Held{By: h.By}))
+		}
+	}
+	return collect.Mapped(places.List, func(p place) safe.Markdown {
+		return safe.Join(" ", safe.Code(moduleaddr.Shown(p.address)), safe.Detail("at %s", safe.Text(cmp.Or(p.at, "HEAD"))), texts[p])
+	})
+}
+
+// dated is a held release with its date.
+func (d Vocabulary) dated(release safe.Markdown, published time.Time) safe.Markdown {
+	if d.undated {
+		return release
+	}
+	return release.AndMaybe(", released %s", safe.Text(provider.Day(published).String()))
 }
 
 // because says what holds a release, and the end of the hold if known.

@@ -4,7 +4,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -43,31 +45,81 @@ func (m AboutModules) Moving() bool {
 	return false
 }
 
-// Judge returns the hold of a change from one version or ref of the package to another. A
-// change of a commit alone has no versions, and counts as BumpCommit.
-func (m AboutModules) Judge(from, to string) Hold {
-	old, wasVersion := provider.ParseVersion(from)
-	now, isVersion := provider.ParseVersion(to)
-	if wasVersion == nil && isVersion == nil && from != to {
-		a := m.applied
-		a.From = old
-		return a.Judge(provider.Release{Version: now})
+// ModuleRules are the rules of a run about locked modules. Accepted are patterns of modules
+// that may move, by a person's word.
+type ModuleRules struct {
+	Rulebook Rulebook
+	Accepted []string
+}
+
+// Follows reports whether a person or a rule accepts what a tag or a version of a package
+// names now.
+func (r ModuleRules) Follows(dir, address string) bool {
+	return MatchesAny(r.Accepted, address) || r.Rulebook.AboutModule(dir, address).Moving()
+}
+
+// Judge returns the hold of a change from one version or ref of the package to another, which
+// was published at that time, if it is known. A change of a commit alone has no versions and
+// no date, and counts as BumpCommit.
+func (m AboutModules) Judge(from, to string, published time.Time) Hold {
+	if a, r, ok := m.between(from, to); ok {
+		r.Published = published
+		return a.Judge(r)
 	}
-	last := func(sets func(Rule) bool) Rule {
-		for _, r := range slices.Backward(m.applied.Rules) {
-			if r.Versions == nil && r.isFor(provider.BumpCommit) && sets(r) {
-				return r
-			}
-		}
-		return Rule{}
-	}
-	ignore := last(func(r Rule) bool { return r.Ignore != nil })
-	hold := last(func(r Rule) bool { return !r.HoldUntil.IsZero() })
+	ignore := m.last(func(r Rule) bool { return r.Ignore != nil })
+	hold := m.last(func(r Rule) bool { return !r.HoldUntil.IsZero() })
+	undated := m.last(func(r Rule) bool { return r.UnknownAge != "" })
 	switch {
 	case ignore.Ignore != nil && *ignore.Ignore:
 		return Hold{Reason: HeldByRule, Rule: ignore.Origin()}
 	case m.applied.Now.Before(hold.HoldUntil):
 		return Hold{Reason: HeldByHold, Rule: hold.Origin(), Eligible: hold.HoldUntil}
+	case undated.UnknownAge == HoldUnknownAge && m.WantsAge(from, to):
+		return Hold{Reason: HeldByAge, Rule: undated.Origin()}
 	}
 	return Hold{}
+}
+
+// WantsAge reports whether a rule demands an age for a change.
+func (m AboutModules) WantsAge(from, to string) bool {
+	if a, r, ok := m.between(from, to); ok {
+		return a.WantsAge(r)
+	}
+	aging := m.last(func(r Rule) bool { return r.MinimumAge != nil })
+	return aging.MinimumAge != nil && *aging.MinimumAge > 0
+}
+
+// Breaches are the rules that an entry of a lock file of modules breaks, as for providers.
+func (m AboutModules) Breaches(from, to string, published time.Time) []Breach {
+	if from == to {
+		from = "" // no update
+	}
+	if a, r, ok := m.between(from, to); ok {
+		r.Published = published
+		return a.Breaches(r)
+	}
+	if rule := m.applied.Forbids(); rule != nil {
+		return []Breach{{Code: problem.CodeProviderRefused, Rule: *rule}}
+	}
+	return nil
+}
+
+// between are the rules and the release of a change of versions; false for any other change.
+// Without a former version there is no update.
+func (m AboutModules) between(from, to string) (Applied, provider.Release, bool) {
+	old, wasVersion := provider.ParseVersion(from)
+	now, isVersion := provider.ParseVersion(to)
+	a := m.applied
+	a.From = old
+	return a, provider.Release{Version: now}, isVersion == nil && (from == "" || wasVersion == nil && from != to)
+}
+
+// last is the last rule about commits for which sets is true; zero without one.
+func (m AboutModules) last(sets func(Rule) bool) Rule {
+	for _, r := range slices.Backward(m.applied.Rules) {
+		if r.Versions == nil && r.isFor(provider.BumpCommit) && sets(r) {
+			return r
+		}
+	}
+	return Rule{}
 }

@@ -44,7 +44,7 @@ func TestAboutModule(t *testing.T) {
 	}
 	for _, tt := range tests {
 		about := book.AboutModule(tt.dir, tt.address)
-		if moving, hold := about.Moving(), about.Judge(tt.from, tt.to); moving != tt.moving || (hold.Reason != "") != tt.held {
+		if moving, hold := about.Moving(), about.Judge(tt.from, tt.to, time.Time{}); moving != tt.moving || (hold.Reason != "") != tt.held {
 			t.Errorf("%+v: moving %t, hold %+v", tt, moving, hold)
 		}
 	}
@@ -57,6 +57,30 @@ func TestAboutModule(t *testing.T) {
 		book.GroupBy = GroupBy(at[3])
 		if got := book.GroupOfModule(at[0], at[1]); got != at[2] || (got == "net") != book.OfModules(got) || book.OfModules("prod") {
 			t.Errorf("the group of %s in %s by %s is %q, want %q", at[1], at[0], at[3], got, at[2])
+		}
+	}
+	week := 7 * 24 * time.Hour
+	aging := []Rule{{Modules: []string{"*"}, MinimumAge: &week}, {Modules: []string{"*/strict"}, UnknownAge: HoldUnknownAge}}
+	for _, tt := range []struct {
+		address, from, to string
+		days              int // since it was published; 0: nothing says so
+		wants             bool
+		reason            Reason
+	}{
+		{"mods.example/acme/net/aws", "1.0.0", "1.1.0", 6, true, HeldByAge},
+		{"mods.example/acme/net/aws", "1.0.0", "1.1.0", 7, true, ""},
+		{"mods.example/acme/net/aws", "1.0.0", "1.1.0", 0, true, ""},
+		{"mods.example/acme/strict", "1.0.0", "1.1.0", 0, true, HeldByAge},
+		{"mods.example/acme/strict", "1.1.0", "1.1.0", 0, true, HeldByAge}, // other content
+		{"git::https://git.example/net", "main", "main", 0, true, ""},
+		{"git::https://git.example/strict", "main", "main", 0, true, HeldByAge},
+	} {
+		about, published := (Rulebook{Now: now, Rules: aging}).AboutModule("prod", tt.address), time.Time{}
+		if tt.days > 0 {
+			published = now.AddDate(0, 0, -tt.days)
+		}
+		if wants, hold := about.WantsAge(tt.from, tt.to), about.Judge(tt.from, tt.to, published); wants != tt.wants || hold.Reason != tt.reason {
+			t.Errorf("%+v: wants an age: %t, hold %+v", tt, wants, hold)
 		}
 	}
 	addr, err := provider.ParseAddr("registry.terraform.io/hashicorp/aws", provider.Terraform)

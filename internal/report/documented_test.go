@@ -27,6 +27,7 @@ var documented = map[string]reflect.Type{
 	"a call that was not read":                     reflect.TypeFor[scan.Unread](),
 	"a finding":                                    reflect.TypeFor[findingJSON](),
 	"a change":                                     reflect.TypeFor[changeJSON](),
+	"a version in `held_modules`":                  reflect.TypeFor[heldModuleJSON](),
 	"a change in `locked_modules`":                 reflect.TypeFor[upgrade.ModuleChange](),
 	"a measure in `help`":                          reflect.TypeFor[upgrade.Measure](),
 	"a release in `held`":                          reflect.TypeFor[heldJSON](),

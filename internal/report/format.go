@@ -298,20 +298,21 @@ func requirementOf(q scan.Requirement) requirementJSON {
 // planJSON is a root module whose lock file is compared with the right one.
 type planJSON struct {
 	Module
-	Next      string        `json:"next,omitempty"`
-	Unchanged []keptJSON    `json:"kept,omitempty"`
-	Entries   []changeJSON  `json:"changes"`
-	Newer     []heldJSON    `json:"held"`
-	Missing   []missingJSON `json:"missing_platforms"`
-	Judged    []findingJSON `json:"findings"`
-	Admitted  []findingJSON `json:"accepted,omitempty"`
+	Next      string           `json:"next,omitempty"`
+	Unchanged []keptJSON       `json:"kept,omitempty"`
+	Entries   []changeJSON     `json:"changes"`
+	Newer     []heldJSON       `json:"held"`
+	Modules   []heldModuleJSON `json:"held_modules,omitempty"`
+	Missing   []missingJSON    `json:"missing_platforms"`
+	Judged    []findingJSON    `json:"findings"`
+	Admitted  []findingJSON    `json:"accepted,omitempty"`
 	problemsJSON
 }
 
 // planOf has all versions in use, and unchanged providers, only in a run over an
 // organisation.
 func planOf(m Module, r Report) planJSON {
-	j := planJSON{Module: m, Entries: collect.Mapped(m.Changes, changeOf), Newer: heldIn(m), Judged: findingsOf(m)}
+	j := planJSON{Module: m, Entries: collect.Mapped(m.Changes, changeOf), Newer: heldIn(m), Modules: collect.Mapped(m.HeldModules, heldModuleOf), Judged: findingsOf(m)}
 	problems := slices.Clone(m.Diagnostics)
 	for _, k := range m.Facts() {
 		if len(k.Missing) > 0 {
@@ -419,6 +420,22 @@ func heldOf(h upgrade.Held) heldJSON {
 		Version: h.Version, Released: provider.Day(h.Published), Reason: h.By.Reason, decidingTerm: decidingTerm(h.Term),
 		Also: h.Others, Rule: h.By.Rule, Eligible: provider.Day(h.By.Eligible), Help: h.Help.Measures, HelpTo: orNil(h.Help.Version),
 	}
+}
+
+// heldModuleJSON says why a newer version or commit of a locked module was not taken.
+type heldModuleJSON struct {
+	Module   string        `json:"module"`
+	Stays    string        `json:"at"`
+	Version  string        `json:"version"`
+	Hash     string        `json:"hash"`
+	Released provider.Day  `json:"released"`
+	Reason   policy.Reason `json:"reason"`
+	Rule     string        `json:"rule"`
+	Eligible provider.Day  `json:"eligible"`
+}
+
+func heldModuleOf(h scan.HeldModule) heldModuleJSON {
+	return heldModuleJSON{h.Address, h.At, h.Version, h.Hash, provider.Day(h.Published), h.By.Reason, h.By.Rule, provider.Day(h.By.Eligible)}
 }
 
 // missingJSON is a provider whose release lacks platforms.

@@ -122,6 +122,8 @@ type Module struct {
 	Changes []Change `json:"-"`
 	// LockedModules are the changes of the lock file of modules.
 	LockedModules []upgrade.ModuleChange `json:"locked_modules,omitempty"`
+	// HeldModules are newer versions and commits of locked modules that rules hold.
+	HeldModules []scan.HeldModule `json:"-"`
 	// Kept are the unchanged providers that the report says something about,
 	// sorted by address.
 	Kept []Kept `json:"-"`
@@ -389,6 +391,7 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 	if r.Module.ModuleLock != nil {
 		moved = m.LockedModules
 	}
+	m.HeldModules = collect.Those(r.Module.Tree.Held, func(h scan.HeldModule) bool { return h.By.Reason != "" })
 	m.Findings, m.Undecided, m.Diagnostics = r.Findings, r.Undecided, withFailures(r.Diagnostics, r.Selections)
 	facts, terms := map[provider.Addr]upgrade.Facts{}, map[provider.Addr][]scan.Term{}
 	for _, s := range r.Selections {

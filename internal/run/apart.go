@@ -115,7 +115,7 @@ func readAgain(ctx context.Context, j job, all []found, some []int, book policy.
 	t, again := all[0].tree, collect.Mapped(some, func(i int) found { return all[i] })
 	t.dirs = collect.Mapped(again, func(f found) string { return f.module.Dir })
 	opts := scanOptions(j, extent{}, t)
-	opts.Moves, opts.ModuleRules = moves, moduleRules{book, j.settings.AcceptMoved}
+	opts.Moves, opts.ModuleRules = moves, policy.ModuleRules{Rulebook: book, Accepted: j.settings.AcceptMoved}
 	modules, _, err := modulesIn(ctx, j, t, opts)
 	for i, f := range again {
 		n := slices.IndexFunc(modules, func(m scan.RootModule) bool { return m.Dir == f.module.Dir })

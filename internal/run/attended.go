@@ -103,6 +103,9 @@ func facts(modules []report.Module, general []problem.Problem) string {
 		for _, kept := range m.Kept {
 			write(kept.Addr, kept.Facts)
 		}
+		for _, held := range m.HeldModules {
+			fmt.Fprintf(h, "held %s %s %s %s\n", held.Address, held.Version, held.By.Reason, held.By.Rule)
+		}
 		for _, u := range m.Unread {
 			fmt.Fprintf(h, "unread %s %s\n", u.Module, u.Code)
 		}

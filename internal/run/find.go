@@ -177,7 +177,7 @@ func scanOptions(j job, narrowed extent, t tree) scan.Options {
 		opts.LockModules = j.settings.ModuleLock == settings.WriteModuleLock
 		book := j.settings.Policy
 		book.Now = j.env.Now
-		opts.ModuleRules = moduleRules{book, j.settings.AcceptMoved}
+		opts.ModuleRules = policy.ModuleRules{Rulebook: book, Accepted: j.settings.AcceptMoved}
 		opts.Moves = moves(j)
 	}
 	opts.Workspace = j.env.Getenv("TF_WORKSPACE")

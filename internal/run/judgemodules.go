@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/modulelock"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -65,14 +66,14 @@ func judgeModuleLock(ctx context.Context, j job, p planned, l judgedFile) planne
 	}
 	var entries []verify.LockedModule
 	if lock != nil && err == nil {
-		rules := moduleRules{rulebook: by.Policy} // a word of a person is about proposals
+		rules := policy.ModuleRules{Rulebook: by.Policy} // a word of a person is about proposals
 		used := map[modulelock.Key]bool{}
 		for _, call := range of.Locked() {
 			used[call.Locked] = true
 		}
 		for _, e := range lock.Entries {
 			if !slices.ContainsFunc(before, e.Equal) {
-				entries = append(entries, verify.LockedModule{Entry: e, Path: name, Tool: of.Tool, Moving: rules.Follows(of.Dir, e.Key), Used: used[e.Key]})
+				entries = append(entries, verify.LockedModule{Entry: e, Path: name, Tool: of.Tool, Moving: rules.Follows(of.Dir, e.Address), Used: used[e.Key]})
 			}
 		}
 	}

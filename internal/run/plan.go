@@ -9,6 +9,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/collect"
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -30,7 +31,7 @@ func reportPlan(ctx context.Context, j job, p planned) planned {
 	if _, pulls := j.ask.to.(Pulls); pulls {
 		p.found = planApart(ctx, j, p.found, p.options)
 	}
-	p.report.Diagnostics = append(p.report.Diagnostics, outages(j)...)
+	p.report.Diagnostics = slices.Concat(p.report.Diagnostics, outages(j), ageless(p.found))
 	defer j.clock.stage(stageDiff)()
 	_, onDisk := j.ask.to.(Disk)
 	reported := j.ask.to == nil || onDisk // nothing goes to GitHub
@@ -101,6 +102,27 @@ func outages(j job) []problem.Problem {
 		})
 	}
 	return all
+}
+
+// ageless names the locked modules that move though a rule demands an age, since nothing says
+// how old they are, in one line.
+func ageless(all []found) []problem.Problem {
+	var modules collect.Set[string]
+	for _, f := range all {
+		for _, h := range f.result.Module.Tree.Held {
+			if h.By.Reason == "" {
+				modules.Add(moduleaddr.Shown(h.Address))
+			}
+		}
+	}
+	if len(modules.List) == 0 {
+		return nil
+	}
+	return []problem.Problem{{
+		Code: problem.CodePolicy, Severity: problem.SeverityWarning,
+		Message: "minimum-age is not judged for " + collect.Count(len(modules.List), "locked module", "locked modules") +
+			", since no registry states a date: " + collect.First(modules.List, mostNamed),
+	}}
 }
 
 // describe makes the report of a root module's plan. Findings that the baseline accepts are

@@ -18,6 +18,7 @@ import (
 	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/modulelock"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/tfconfig"
@@ -103,8 +104,8 @@ type Options struct {
 	LockModules bool
 	Moves       func(dir, address string) bool
 
-	// ModuleRules has the rules about locked modules; nil: there are none.
-	ModuleRules ModuleRules
+	// ModuleRules has the rules about locked modules.
+	ModuleRules policy.ModuleRules
 	// Installed asks for the records that init makes of a module tree.
 	Installed bool
 

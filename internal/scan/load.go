@@ -123,7 +123,7 @@ func (l *loading) loadNow(packages *packages, opts *Options) (cost int) {
 	l.read.Searched, l.read.Made.Tree = nil, nil // they would use memory as long as the result exists
 	if l.Standalone() {
 		l.read.Tree = ModuleTree{
-			Requirements: Recorded(l.Lock), Unread: l.Made.Unread, Sources: l.Made.Fetched.Sources, Kept: l.Made.Fetched.Kept,
+			Requirements: Recorded(l.Lock), Unread: l.Made.Unread, Sources: l.Made.Fetched.Sources, Kept: l.Made.Fetched.Kept, Held: l.Made.Fetched.Held,
 			Diagnostics: sorted(slices.Concat(l.lockProblems(), l.Made.Fetched.Diagnostics)),
 		}
 		return PerFact
@@ -138,6 +138,7 @@ func (l *loading) loadNow(packages *packages, opts *Options) (cost int) {
 	l.read.AnyChange = l.AnyChange || w.anyChange || l.at().Tree.ThroughLink()
 	made := l.Made.Fetched
 	w.tree.Sources, w.tree.Kept, w.tree.Diags = made.Sources, slices.Concat(made.Kept, w.tree.Kept), slices.Concat(made.Diagnostics, w.tree.Diags)
+	w.tree.Held = slices.Concat(made.Held, w.tree.Held)
 	l.read.Tests = w.treeOf(&w.tests, unsaid)
 	l.read.Tree = w.treeOf(&w.tree, func(provider.Addr) bool { return true })
 	l.read.Unfamiliar, l.read.Installed = w.unfamiliar, w.installed

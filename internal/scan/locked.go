@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	goversion "github.com/hashicorp/go-version"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/modulelock"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/tfconfig"
@@ -49,21 +51,12 @@ func readModuleLock(name string, src []byte, err error, mergeBase func(string) [
 type moduleLock struct {
 	dir     string
 	moves   func(dir, address string) bool // as Options.Moves
-	rules   ModuleRules
+	rules   policy.ModuleRules
 	entries map[modulelock.Key]modulelock.Entry
 	grown   int // how often an entry was added
 	// disputed are the sides of a merge that differ. The first one is in entries until it is
 	// known what the package is now.
 	disputed map[modulelock.Key][]modulelock.Entry
-}
-
-// ModuleRules are the rules about locked modules.
-type ModuleRules interface {
-	// Follows reports whether a root module follows a tag or a version that has moved.
-	Follows(dir string, k modulelock.Key) bool
-	// Holds returns the rule, for people, that holds a package of a root module at a version
-	// or a commit; empty: none does.
-	Holds(dir, address, from, to string) string
 }
 
 // newModuleLock is nil if the root module has no such file, and none is wanted.
@@ -91,26 +84,22 @@ func newModuleLock(r Root, opts *Options) *moduleLock {
 // are those of Source.Fetch.
 func FetchSource(ctx context.Context, r *Root, source Source, opts *Options, call Call, tool provider.Tool, at problem.Place) (Package, error) {
 	l, made := newModuleLock(*r, opts), &r.Made.Fetched
-	keep := func(how string, why problem.Problem) {
-		why.Place, why.Message = at, "the source"+how+why.Message
+	keep := func(why problem.Problem) {
+		why.Place, why.Message = at, "the source stays as it is locked: "+why.Message
 		made.Kept = append(made.Kept, why)
 	}
-	q := l.question(call, tool)
-	fetch := func() (p Package, got fetched) {
-		p, err := source.Fetch(ctx, q.tool, q.Call)
-		return p, answerOf(p, err)
-	}
-	p, got := fetch()
-	next, why, again := l.again(q, got)
-	if again {
-		keep(howKept(next), why)
-		q = next
-		p, got = fetch()
+	var p Package
+	s := l.settled(l.question(call, tool), func(q remoteCall) (fetched, bool) {
+		var err error
+		p, err = source.Fetch(ctx, q.tool, q.Call)
+		return answerOf(p, err), true
+	})
+	made.Held = append(made.Held, s.held...)
+	got := s.got
+	if s.kept.Code != "" {
+		keep(s.kept)
 	}
 	if got.err != nil {
-		if problem.Coded(got.err, problem.CodeModuleMoved) && !again {
-			keep(howKept(q), l.gone(q, got.err))
-		}
 		return p, got.err
 	}
 	e, unlocked := l.record(call, got, tool)
@@ -125,14 +114,6 @@ func FetchSource(ctx context.Context, r *Root, source Source, opts *Options, cal
 		})
 	}
 	return p, nil
-}
-
-// howKept says how a call keeps its module by another question.
-func howKept(next remoteCall) string {
-	if next.Pin == (Pin{}) {
-		return " goes less far: "
-	}
-	return " stays as it is locked: "
 }
 
 // Uses are the entries of a lock file of modules that calls use, in the order of the calls.
@@ -266,51 +247,102 @@ func (f Fetched) Selects(tool provider.ToolName) modulelock.Key {
 	return keyOf(f.Call, f.Version, tool)
 }
 
-// again decides about the answer for a call whose module may move. If the module stays as it
-// is locked, or goes less far, it returns the question for the package to use, and why.
-func (l *moduleLock) again(q remoteCall, got fetched) (next remoteCall, why problem.Problem, again bool) {
-	if l == nil || q.Pin != (Pin{}) {
-		return q, problem.Problem{}, false
+// settled is the package of a call that the lock file of modules and the rules accept.
+type settled struct {
+	question remoteCall
+	got      fetched
+	known    bool            // got is the answer to the question
+	kept     problem.Problem // why the module stays as it is locked; without a code if it does not
+	held     []HeldModule
+}
+
+// HeldModule is a version or a commit of a locked module that rules hold. Without a reason,
+// a rule demands an age of it, and nothing states its date.
+type HeldModule struct {
+	modulelock.Key
+	Hash      string
+	At        string // the version or ref that is used
+	Published time.Time
+	By        policy.Hold
+}
+
+// settled asks about a call until the answer is one that the module may have: at most once
+// for each newer version, and for its date if a rule demands an age.
+func (l *moduleLock) settled(q remoteCall, ask func(remoteCall) (fetched, bool)) settled {
+	s := settled{question: q}
+	for {
+		s.got, s.known = ask(s.question)
+		if !s.known {
+			return s
+		}
+		next := l.again(q, &s)
+		if next == s.question {
+			break
+		}
+		s.question = next
 	}
-	serving, serves := l.serving(q.Call, q.tool)
+	if problem.Coded(s.got.err, problem.CodeModuleMoved) && s.kept.Code == "" {
+		s.kept = l.gone(q, s.got.err)
+	}
+	if e, ok := entryOf(s.question.Call, s.got, q.tool.Name); ok {
+		for i := range s.held {
+			s.held[i].At = e.Version
+		}
+	}
+	return s
+}
+
+// again decides about the answer for a call whose module may move. If the module stays as it
+// is locked, or goes less far, it returns the question for the package to use, and notes why.
+// The first question, and the one of an accepted answer, are returned as they are.
+func (l *moduleLock) again(first remoteCall, s *settled) remoteCall {
+	q, got := s.question, s.got
+	if l == nil || q.Pin != (Pin{}) {
+		return q
+	}
+	serving, serves := l.serving(first.Call, q.tool)
 	if l.moves == nil || serves && !l.mayMove(serving.Address) {
-		return l.settle(q, got)
+		return l.settle(s)
+	}
+	stay := func(e modulelock.Entry, why problem.Problem) remoteCall {
+		first.Pin, s.kept = pinOf(e), why
+		return first
 	}
 	if got.err != nil {
 		if !serves || problem.Coded(got.err, problem.CodeNoVersion) {
-			return q, problem.Problem{}, false
+			return q
 		}
-		q.Pin = pinOf(serving)
-		return q, problem.Of(got.err), true
+		return stay(serving, problem.Of(got.err))
 	}
 	e, lockable := entryOf(q.Call, got, q.tool.Name)
 	old, locked := l.entries[e.Key]
 	switch {
 	case !lockable || locked && old.Hash == e.Hash:
-		return q, problem.Problem{}, false
+		return q
 	case !locked || got.reference.Moves():
 		if !serves {
-			return q, problem.Problem{}, false
+			return q
 		}
-		return l.held(q, got, serving, e)
-	case l.rules != nil && l.rules.Follows(l.dir, e.Key):
-		return q, problem.Problem{}, false
+		return l.obey(first, s, serving, e)
+	case l.rules.Follows(l.dir, e.Address):
+		return q
 	}
-	q.Pin = pinOf(old)
-	return q, movedModule(e.Key, old.Hash, e.Hash), true
+	return stay(old, movedModule(e.Key, old.Hash, e.Hash))
 }
 
 // settle decides about a disputed entry. If the package is neither side of the merge now, and
 // should not have moved, the first side stays.
-func (l *moduleLock) settle(q remoteCall, got fetched) (next remoteCall, why problem.Problem, again bool) {
-	e, lockable := entryOf(q.Call, got, q.tool.Name)
+func (l *moduleLock) settle(s *settled) remoteCall {
+	q := s.question
+	e, lockable := entryOf(q.Call, s.got, q.tool.Name)
 	sides := l.disputed[e.Key]
 	known := slices.ContainsFunc(sides, func(side modulelock.Entry) bool { return side.Hash == e.Hash })
-	if got.err != nil || !lockable || sides == nil || known || got.reference.Moves() || l.rules != nil && l.rules.Follows(l.dir, e.Key) {
-		return q, problem.Problem{}, false
+	if s.got.err != nil || !lockable || sides == nil || known || s.got.reference.Moves() || l.rules.Follows(l.dir, e.Address) {
+		return q
 	}
 	q.Pin = pinOf(sides[0])
-	return q, movedModule(e.Key, sides[0].Hash+" and "+sides[1].Hash+" on the sides of the merge", e.Hash), true
+	s.kept = movedModule(e.Key, sides[0].Hash+" and "+sides[1].Hash+" on the sides of the merge", e.Hash)
+	return q
 }
 
 // gone is the finding about a call whose package has other content than the locked one, and
@@ -328,32 +360,43 @@ func movedModule(k modulelock.Key, was, is string) problem.Problem {
 	}
 }
 
-// held decides whether rules hold the new version or commit of a package. Of a registry
-// module it takes the newest version that they do not hold.
-func (l *moduleLock) held(q remoteCall, got fetched, serving, e modulelock.Entry) (next remoteCall, why problem.Problem, again bool) {
-	holds := func(version string) string {
-		if l.rules == nil {
-			return ""
-		}
-		return l.rules.Holds(l.dir, e.Address, serving.Version, version)
+// obey decides whether rules hold the new version or commit of a package. Of a registry module
+// it then tries the newest version below that they do not hold: never one below the locked one.
+// A registry without a date for one version is not asked for those of others.
+func (l *moduleLock) obey(first remoteCall, s *settled, serving, e modulelock.Entry) remoteCall {
+	q, rules := s.question, l.rules.Rulebook.AboutModule(l.dir, e.Address)
+	held := HeldModule{Key: e.Key, Hash: e.Hash, At: serving.Version, Published: s.got.published}
+	held.By = rules.Judge(serving.Version, e.Version, held.Published)
+	ages := (held.By.Reason == "" || held.By.Reason == policy.HeldByAge) && rules.WantsAge(serving.Version, e.Version)
+	undated := held.Published.IsZero()
+	switch {
+	case ages && undated && !q.Dated && s.got.version != "":
+		q.Dated = true
+		return q
+	case held.By.Reason != "" || ages && undated:
+		s.held = append(s.held, held)
 	}
-	rule := holds(e.Version)
-	if rule == "" {
-		return q, problem.Problem{}, false
+	if held.By.Reason == "" {
+		return q
 	}
-	why = problem.Problem{Severity: problem.SeverityNote, Code: problem.CodePolicy, Message: fmt.Sprintf("%s holds %s", rule, e.Key)}
-	_, above, _ := got.versions.Above(serving.Version)
+	_, above, _ := s.got.versions.Above(serving.Version)
+	if i := slices.IndexFunc(above, func(r ModuleRelease) bool { return r.Version == e.Version }); i >= 0 {
+		above = above[:i]
+	}
+	if ages && undated {
+		above = nil
+	}
 	for _, release := range slices.Backward(above) {
-		if allowed, err := goversion.NewConstraint(q.Version); q.Versioned && (err != nil || !allowed.Check(goversion.Must(goversion.NewVersion(release.Version)))) {
+		if allowed, err := goversion.NewConstraint(first.Version); first.Versioned && (err != nil || !allowed.Check(goversion.Must(goversion.NewVersion(release.Version)))) {
 			continue
 		}
-		if holds(release.Version) == "" {
-			q.Version, q.Versioned = release.Version, true
-			return q, why, true
+		if by := rules.Judge(serving.Version, release.Version, time.Time{}); by.Reason == "" || by.Reason == policy.HeldByAge {
+			first.Version, first.Versioned = release.Version, true
+			return first
 		}
 	}
-	q.Pin = pinOf(serving)
-	return q, why, true
+	first.Pin = pinOf(serving)
+	return first
 }
 
 // record adds the package of a followed call to the lock file, and returns its entry there.

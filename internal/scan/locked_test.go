@@ -13,6 +13,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/modulelock"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -80,19 +81,13 @@ func (f *forge) at(version, commit string) Package {
 	return p
 }
 
-// oneRule follows everything that has moved, or holds some versions.
-type oneRule struct {
-	follows bool
-	held    []string
-}
-
-func (r oneRule) Follows(string, modulelock.Key) bool { return r.follows }
-
-func (r oneRule) Holds(_, _, from, to string) string {
-	if from == to || !slices.Contains(r.held, to) {
-		return ""
+// except are rules that hold some versions.
+func except(constraints string) policy.ModuleRules {
+	held, err := provider.ParseConstraints(constraints)
+	if err != nil {
+		panic(err)
 	}
-	return "the rule"
+	return policy.ModuleRules{Rulebook: policy.Rulebook{Rules: []policy.Rule{{Modules: []string{"*"}, Except: &held}}}}
 }
 
 func commit(n int) string { return strings.Repeat(fmt.Sprint(n), 40) }
@@ -158,11 +153,11 @@ func TestLoad_modulesAsLocked(t *testing.T) {
 	tests := []struct {
 		name, config string
 		moves        bool
-		rules        ModuleRules
+		rules        policy.ModuleRules
 		change       func(f *forge)
 		locked       []modulelock.Entry
 		uses         string
-		kept         string // codes
+		kept         string // codes, and held versions
 		asked        string // a part of the questions; empty: any
 	}{
 		{name: "stays", config: called("a", netModule, "~> 1.0"), locked: []modulelock.Entry{entry(netModule, "1.0.0", 1)}, uses: "a 1.0.0@1", asked: commit(1)},
@@ -172,9 +167,9 @@ func TestLoad_modulesAsLocked(t *testing.T) {
 		{name: "content_as_locked", config: git, locked: []modulelock.Entry{entry(repository, "v1", 7), entry(repository, "main", 8)}, uses: "branch main@8, tag v1@7"},
 		{name: "tag_stays_and_branch_moves", moves: true, config: git, locked: []modulelock.Entry{entry(repository, "v1", 7), entry(repository, "main", 8)}, uses: "branch main@6, tag v1@7", kept: "module-moved"},
 		{name: "release_with_other_content", moves: true, config: called("a", netModule, "1.0.0"), locked: []modulelock.Entry{entry(netModule, "1.0.0", 9)}, uses: "a 1.0.0@9", kept: "module-moved"},
-		{name: "moved_and_followed", moves: true, rules: oneRule{follows: true}, config: git, locked: []modulelock.Entry{entry(repository, "v1", 7), entry(repository, "main", 8)}, uses: "branch main@6, tag v1@5"},
-		{name: "version_held", moves: true, rules: oneRule{held: []string{"2.0.0"}}, config: called("a", netModule, ""), locked: []modulelock.Entry{entry(netModule, "1.0.0", 1)}, uses: "a 1.3.0@3", kept: "policy"},
-		{name: "held_within_the_constraint", moves: true, rules: oneRule{held: []string{"2.0.0"}}, config: called("a", netModule, "!= 1.3.0, != 1.2.0"), locked: []modulelock.Entry{entry(netModule, "1.0.0", 1)}, uses: "a 1.0.0@1", kept: "policy"},
+		{name: "moved_and_followed", moves: true, rules: policy.ModuleRules{Accepted: []string{"*"}}, config: git, locked: []modulelock.Entry{entry(repository, "v1", 7), entry(repository, "main", 8)}, uses: "branch main@6, tag v1@5"},
+		{name: "version_held", moves: true, rules: except("2.0.0"), config: called("a", netModule, ""), locked: []modulelock.Entry{entry(netModule, "1.0.0", 1)}, uses: "a 1.3.0@3", kept: "held 2.0.0"},
+		{name: "held_within_the_constraint", moves: true, rules: except("2.0.0"), config: called("a", netModule, "!= 1.3.0, != 1.2.0"), locked: []modulelock.Entry{entry(netModule, "1.0.0", 1)}, uses: "a 1.0.0@1", kept: "held 2.0.0"},
 		{name: "down", moves: true, config: calls + git, change: func(f *forge) { f.down = true },
 			locked: []modulelock.Entry{entry(netModule, "1.0.0", 1), entry(netModule, "1.2.0", 2), entry(repository, "v1", 5), entry(repository, "main", 8)},
 			uses:   "a 1.2.0@2, b 1.2.0@2, branch main@8, tag v1@5", kept: "unreachable unreachable unreachable unreachable"},
@@ -191,6 +186,9 @@ func TestLoad_modulesAsLocked(t *testing.T) {
 			var kept []string
 			for _, p := range m.Tree.Kept {
 				kept = append(kept, string(p.Code))
+			}
+			for _, h := range m.Tree.Held {
+				kept = append(kept, "held "+h.Version)
 			}
 			if got := uses(m); got != tt.uses || strings.Join(kept, " ") != tt.kept {
 				t.Errorf("the calls use %s and the problems are %v, want %s and %q", got, m.Tree.Kept, tt.uses, tt.kept)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/file"
@@ -49,6 +50,7 @@ type fetched struct {
 	versions         *ModuleVersions
 	hash, repository string // as in Package, like the next two
 	reference        Reference
+	published        time.Time
 	err              error
 }
 
@@ -82,7 +84,7 @@ func (p *packages) fetch(ctx context.Context, calls []remoteCall) {
 		answer.at, answer.base = at, path.Clean(pkg.Dir)
 		p.known[c] = answer
 		if e, ok := entryOf(c.Call, answer, c.tool.Name); ok && c.Hash {
-			c.Pin = pinOf(e) // the same package
+			c.Pin, c.Dated = pinOf(e), false // the same package
 			p.known[c] = answer
 		}
 	}
@@ -90,7 +92,7 @@ func (p *packages) fetch(ctx context.Context, calls []remoteCall) {
 
 // answerOf is what a source says of a package, without where its files are.
 func answerOf(p Package, err error) fetched {
-	return fetched{version: p.Version, versions: p.Versions, id: p.ID, hash: p.Hash, repository: p.Repository, reference: p.Reference, err: err}
+	return fetched{version: p.Version, versions: p.Versions, id: p.ID, hash: p.Hash, repository: p.Repository, reference: p.Reference, published: p.Published, err: err}
 }
 
 // stored is a module that the tool has installed below a root module.

@@ -318,6 +318,7 @@ func joinedLists(all []RootModule, of func(RootModule) ModuleTree) ModuleTree {
 		Fetched: union(all, func(r RootModule) []Fetched { return of(r).Fetched }),
 		Sources: union(all, func(r RootModule) []Fetched { return of(r).Sources }),
 		Kept:    union(all, func(r RootModule) []problem.Problem { return of(r).Kept }),
+		Held:    union(all, func(r RootModule) []HeldModule { return of(r).Held }),
 		Dirs:    union(all, func(r RootModule) []string { return of(r).Dirs }),
 		Notes:   union(all, func(r RootModule) []problem.Problem { return of(r).Notes }),
 	}

@@ -53,6 +53,9 @@ type ModuleTree struct {
 	// Kept are the problems for which entries of the lock file of modules stay as they are: a
 	// module that has moved, a server that does not answer. They stop no plan.
 	Kept []problem.Problem
+	// Held are the newer versions and commits of locked modules that rules hold, or should:
+	// for each call the newest first.
+	Held []HeldModule
 	// Dirs are the directories of the modules in the file tree, sorted. A change of a file
 	// in another directory has no effect here.
 	Dirs []string
@@ -73,7 +76,7 @@ func (m RootModule) Locked() []Fetched {
 
 // All has the requirements of the root module and of its tests.
 func (m RootModule) All() ModuleTree {
-	if t := m.Tests; len(t.Requirements)+len(t.Unread)+len(t.Fetched)+len(t.Dirs)+len(t.Diagnostics)+len(t.Notes)+len(t.Kept) == 0 {
+	if t := m.Tests; len(t.Requirements)+len(t.Unread)+len(t.Fetched)+len(t.Dirs)+len(t.Diagnostics)+len(t.Notes)+len(t.Kept)+len(t.Held) == 0 {
 		return m.Tree
 	}
 	terms, parts := map[provider.Addr][]Term{}, termsOfUnits{}
@@ -91,6 +94,7 @@ func (m RootModule) All() ModuleTree {
 		Fetched:      slices.Concat(m.Tree.Fetched, m.Tests.Fetched),
 		Sources:      m.Tree.Sources,
 		Kept:         slices.Concat(m.Tree.Kept, m.Tests.Kept),
+		Held:         slices.Concat(m.Tree.Held, m.Tests.Held),
 		Dirs:         slices.Compact(dirs),
 		Diagnostics:  sorted(slices.Concat(m.Tree.Diagnostics, m.Tests.Diagnostics)),
 		Notes:        slices.Concat(m.Tree.Notes, m.Tests.Notes),

@@ -3,6 +3,7 @@ package scan
 import (
 	"context"
 	"io/fs"
+	"time"
 
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -26,6 +27,8 @@ type Call struct {
 	// Hash asks for Package.Hash. Of an archive or of a directory in a store, all files are
 	// read for it.
 	Hash bool
+	// Dated asks for Package.Published.
+	Dated bool
 	// Pin is what a lock file of modules says of the call. With the zero value, the rules of
 	// init decide.
 	Pin Pin
@@ -66,6 +69,9 @@ type Package struct {
 	Version string
 	// Versions is the registry's list for a registry module; nil for any other.
 	Versions *ModuleVersions
+	// Published is when the registry published the version, if the call asks for it. It is
+	// zero if the registry states no date.
+	Published time.Time
 	// Reference is what the ref of a git source names; zero for any other.
 	Reference Reference
 }

@@ -347,15 +347,15 @@ func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
 		return
 	}
 	q := w.lock.question(Call{Source: c.Module.Text, Version: c.Module.Version, Versioned: c.Module.Versioned}, w.tool)
-	got, ok := w.ask(q, c, to)
-	next, why, again := w.lock.again(q, got)
-	if ok && again {
-		w.keep(c, to, howKept(next), why)
-		q = next
-		got, ok = w.ask(q, c, to)
+	s := w.lock.settled(q, func(q remoteCall) (fetched, bool) { return w.ask(q, c, to) })
+	got := s.got
+	w.Held = append(w.Held, s.held...)
+	if s.kept.Code != "" {
+		s.kept.Place, s.kept.Message = c.Module.Place, "module."+to.path+" stays as it is locked: "+s.kept.Message
+		w.Kept = append(w.Kept, s.kept)
 	}
 	switch {
-	case !ok: // or it is known why not
+	case !s.known: // or it is known why not
 	case problem.Coded(got.err, problem.CodeInvalidConfig):
 		w.Add(c.Module.Place, "invalid module source address: no module package has such an address")
 	case problem.Coded(got.err, problem.CodeModuleForeign): // an error whatever else says what it requires
@@ -364,9 +364,6 @@ func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
 			Code: why.Code, Hint: why.Hint, Place: c.Module.Place,
 			Message: fmt.Sprintf("module.%s is refused: %s", to.path, why.Message),
 		})
-	case problem.Coded(got.err, problem.CodeModuleMoved) && !again:
-		w.keep(c, to, howKept(q), w.lock.gone(q, got.err))
-		w.notFetched(c, to, got.err)
 	case got.err != nil && w.lock == nil && !problem.Coded(got.err, problem.CodeNoVersion) && w.stored(from, c, to):
 		why := problem.Of(got.err)
 		w.Diags = append(w.Diags, problem.Problem{
@@ -376,15 +373,9 @@ func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
 	case got.err != nil:
 		w.notFetched(c, to, got.err)
 	default:
-		to.question = &q.Call
+		to.question = &s.question.Call
 		w.enterPackage(from, c, got, to)
 	}
-}
-
-// keep notes why a call keeps its locked module, or one that is less new.
-func (w *walker) keep(c tfconfig.ModuleCall, to *visit, how string, why problem.Problem) {
-	why.Place, why.Message = c.Module.Place, "module."+to.path+how+why.Message
-	w.Kept = append(w.Kept, why)
 }
 
 // ask is the answer to a question about a call; false if it is not known yet, or is not
