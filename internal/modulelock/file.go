@@ -112,6 +112,11 @@ func (f *File) Entry(k Key) (Entry, bool) {
 	return f.Entries[i], true
 }
 
+// Has reports whether there is an entry of a package in any version. f may be nil.
+func (f *File) Has(address string) bool {
+	return f != nil && slices.ContainsFunc(f.Entries, func(e Entry) bool { return e.Address == address })
+}
+
 // Conflicted is the problem of the file's conflict markers, if it has any.
 func (f *File) Conflicted() (problem.Problem, bool) {
 	if f.Conflict == 0 {

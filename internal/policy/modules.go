@@ -89,19 +89,37 @@ func (m AboutModules) WantsAge(from, to string) bool {
 	return aging.MinimumAge != nil && *aging.MinimumAge > 0
 }
 
+// NeedsDate reports whether a rule demands an age of an entry of a lock file of modules, for
+// Breaches.
+func (m AboutModules) NeedsDate(from, to string) bool {
+	a, r, ok := m.entry(from, to)
+	return ok && a.NeedsDate(r)
+}
+
+// Binds reports whether any of the rules may refuse an entry.
+func (m AboutModules) Binds() bool { return m.applied.Binds() }
+
+// Forbids is the rule that forbids to lock the module; nil if none does.
+func (m AboutModules) Forbids() *Rule { return m.applied.Forbids() }
+
 // Breaches are the rules that an entry of a lock file of modules breaks, as for providers.
 func (m AboutModules) Breaches(from, to string, published time.Time) []Breach {
-	if from == to {
-		from = "" // no update
-	}
-	if a, r, ok := m.between(from, to); ok {
-		r.Published = published
-		return a.Breaches(r)
-	}
-	if rule := m.applied.Forbids(); rule != nil {
+	a, r, ok := m.entry(from, to)
+	r.Published = published
+	if rule := a.Forbids(); !ok && rule != nil {
 		return []Breach{{Code: problem.CodeProviderRefused, Rule: *rule}}
+	} else if !ok {
+		return nil
 	}
-	return nil
+	return a.Breaches(r)
+}
+
+// entry is between for an entry, which stays in its version where nothing else is known.
+func (m AboutModules) entry(from, to string) (Applied, provider.Release, bool) {
+	if from == to {
+		from = ""
+	}
+	return m.between(from, to)
 }
 
 // between are the rules and the release of a change of versions; false for any other change.

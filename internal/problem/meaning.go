@@ -59,7 +59,7 @@ var Meanings = []Meaning{
 	{CodeToolHeader, asNote, asNote, false, "A lock file was written by the other tool", "run `relock lock`, which writes the header of the tool in force"},
 	{CodePackageContent, asError, asError, false, "A package holds something else than its program", "do not use this release; report it to the publisher"},
 	{CodeLockInCache, asError, asError, false, "A change adds or changes a lock file in .terraform or .terragrunt-cache", "take it out with `git rm -r --cached :/DIR`, name the directory in .gitignore, and commit that"},
-	{CodeProviderRefused, asError, asError, false, "A rule does not permit the provider", "use another provider, or add a later rule in a pull request of its own: `{providers: [ADDRESS], permitted: true}`"},
+	{CodeProviderRefused, asError, asError, false, "A rule does not permit the provider or module", "use another provider, or add a later rule in a pull request of its own: `{providers: [ADDRESS], permitted: true}`"},
 	{CodeVersionRefused, asError, asError, false, "A rule does not allow the version", "lock a version that the rule allows, or let a later rule allow this one, in a pull request of its own"},
 	{CodeTooYoung, asError, asError, false, "A release is younger than a rule demands", "wait, or add a later rule in a pull request of its own: `{providers: [PROVIDER], minimum-age: 0d}`"},
 	{CodeTamperedBoth, asError, asError, true, "A pull request changes what it is judged by", "change the baseline or the ledger in a pull request of its own"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -27,28 +28,33 @@ func (e ruled) problem(code problem.Code, message string) problem.Problem {
 // entry.
 func (r refusedEntry) finding(cornered bool, others []refusedEntry) problem.Problem {
 	release := fmt.Sprintf("%s %s", r.entry.lock.Addr, r.entry.lock.Version)
-	f := r.entry.problem(r.breach.Code, "")
+	f := r.entry.problem(r.breach.Code, refusal(r.breach, r.entry.lock.Addr.String(), release))
 	f.Severity, f.Hint = r.severity, helpWith(f)
-	by, end := "by the rule "+r.breach.Rule.Origin(), r.breach.Eligible
 	switch {
-	case f.Code == problem.CodeProviderRefused:
-		f.Message = fmt.Sprintf("%s must not be locked, %s", r.entry.lock.Addr, by)
-	case f.Code == problem.CodeVersionRefused:
-		f.Message = fmt.Sprintf("%s is not allowed, %s", release, by)
-	case end.IsZero():
-		f.Message = fmt.Sprintf("%s has no known date, and releases without one are held, %s", release, by)
+	case f.Code == problem.CodeTooYoung && r.breach.Eligible.IsZero():
 		f.Hint = fmt.Sprintf("add a later rule in a pull request of its own: `{providers: [%s], age-unknown: allow}`", r.entry.lock.Addr.Short())
-	default:
-		f.Message = fmt.Sprintf("%s is too young, %s: old enough on %s", release, by, provider.Day(end))
-		if !slices.ContainsFunc(others, r.outlives) {
-			f.Message += "; run the check again then"
-		}
+	case f.Code == problem.CodeTooYoung && !slices.ContainsFunc(others, r.outlives):
+		f.Message += "; run the check again then"
 	}
 	if cornered {
 		f.Severity = max(f.Severity, problem.SeverityWarning)
 		f.Message += "; the rules leave no release that the constraints allow"
 	}
 	return f
+}
+
+// refusal says which rule refuses a provider or a module, or a release of it.
+func refusal(b policy.Breach, name, release string) string {
+	by := "by the rule " + b.Rule.Origin()
+	switch {
+	case b.Code == problem.CodeProviderRefused:
+		return fmt.Sprintf("%s must not be locked, %s", name, by)
+	case b.Code == problem.CodeVersionRefused:
+		return fmt.Sprintf("%s is not allowed, %s", release, by)
+	case b.Eligible.IsZero():
+		return fmt.Sprintf("%s has no known date, and releases without one are held, %s", release, by)
+	}
+	return fmt.Sprintf("%s is too young, %s: old enough on %s", release, by, provider.Day(b.Eligible))
 }
 
 // outlives reports whether another rule refuses the same entry for good.
@@ -86,6 +92,33 @@ func unpermitted(m Examined, base *Before, o Options) []problem.Problem {
 	return all
 }
 
+// unpermittedModules has a finding for each call without an entry whose module must not be
+// locked, as unpermitted for requirements.
+func unpermittedModules(m Examined, base *Before, o Options) []problem.Problem {
+	var all []problem.Problem
+	for _, f := range m.Root.Locked() {
+		address := f.Address(m.Root.Tool.Name)
+		rule := o.Rules.AboutModule(m.Root.Dir, address).Forbids()
+		if rule == nil || m.Root.ModuleLock.Has(address) {
+			continue
+		}
+		binding := o.All || base != nil && !base.has(m, f.Place) && !o.called(m.Root.Dir, address)
+		all = append(all, problem.Problem{
+			Code: problem.CodeProviderRefused, Severity: o.severity(problem.CodeProviderRefused, binding), Place: f.Place, About: address,
+			Message: fmt.Sprintf("module.%s calls %s, which must not be locked, by the rule %s", f.Module, address, rule.Origin()),
+			Hint:    moduleHelp(address, "permitted: true"),
+		})
+	}
+	return all
+}
+
+// called reports whether a root module of the base calls a package.
+func (o Options) called(dir, address string) bool {
+	return o.Former != nil && slices.ContainsFunc(o.Former([]string{dir}), func(m scan.RootModule) bool {
+		return slices.ContainsFunc(m.Locked(), func(f scan.Fetched) bool { return f.Address(m.Tool.Name) == address })
+	})
+}
+
 // required reports whether a root module of the base requires a provider.
 func (o Options) required(dir string, addr provider.Addr) bool {
 	return o.Former != nil && slices.ContainsFunc(o.Former([]string{dir}), func(m scan.RootModule) bool {
@@ -107,8 +140,12 @@ func locks(m scan.RootModule, addr provider.Addr) bool {
 func (e ruled) undecided(why string, err error) problem.Problem {
 	d := problem.Of(err)
 	d.Severity, d.Place, d.Subject.Addr = problem.SeverityError, problem.Place{Path: e.path, Line: e.lock.Line()}, e.lock.Addr
-	d.Message = fmt.Sprintf("%s %s is not judged by the rules: %s: %s", e.lock.Addr, e.lock.Version, why, d.Message)
+	d.Message = undecidedText(fmt.Sprintf("%s %s", e.lock.Addr, e.lock.Version), why, d.Message)
 	return d
+}
+
+func undecidedText(release, why, cause string) string {
+	return fmt.Sprintf("%s is not judged by the rules: %s: %s", release, why, cause)
 }
 
 func helpWith(f problem.Problem) string {

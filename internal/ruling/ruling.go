@@ -51,7 +51,9 @@ type Ruling struct {
 // modules: to an entry, or to a requirement without one. Otherwise it does not matter what
 // changed.
 func Concerned(modules []Examined, o Options) bool {
-	return len(entriesOf(modules, nil, o)) > 0 || slices.ContainsFunc(modules, func(m Examined) bool { return len(unpermitted(m, nil, o)) > 0 })
+	return len(entriesOf(modules, nil, o)) > 0 || slices.ContainsFunc(modules, func(m Examined) bool {
+		return len(unpermitted(m, nil, o))+len(unpermittedModules(m, nil, o)) > 0
+	})
 }
 
 // Make compares the entries of lock files with the rules. The rulings have the order of the
@@ -83,7 +85,7 @@ func Make(ctx context.Context, src upgrade.Source, modules []Examined, base *Bef
 		v.Findings = append(v.Findings, r.finding(excused[ruledAt{r.entry.former, r.entry.lock.Addr}], refused))
 	}
 	for i, m := range modules {
-		rulings[i].Findings = append(rulings[i].Findings, unpermitted(m, base, o)...)
+		rulings[i].Findings = slices.Concat(rulings[i].Findings, unpermitted(m, base, o), unpermittedModules(m, base, o))
 		slices.SortStableFunc(rulings[i].Findings, verify.ByEntry)
 	}
 	return rulings

@@ -12,6 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/ruling"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/settings"
 	"github.com/relock-dev/relock/internal/verbs"
@@ -26,6 +27,7 @@ type judgedFile struct {
 	name    string
 	content []byte
 	err     error // of reading it
+	byRules bool  // rules alone judge it
 }
 
 // judgeModules adds the findings about entries of lock files of modules: in verify about all
@@ -59,6 +61,9 @@ func judgeModuleLock(ctx context.Context, j job, p planned, l judgedFile) planne
 	err := l.err
 	if err == nil {
 		lock, problems = modulelock.Parse(l.content, name)
+		if l.byRules {
+			problems = nil // the root module has them
+		}
 		before, err = entriesBefore(ctx, j, p, by, name)
 	}
 	if err != nil || unread != nil {
@@ -72,7 +77,7 @@ func judgeModuleLock(ctx context.Context, j job, p planned, l judgedFile) planne
 			used[call.Locked] = true
 		}
 		for _, e := range lock.Entries {
-			if !slices.ContainsFunc(before, e.Equal) {
+			if !l.byRules && (j.ask.verb == verbs.Verify || !slices.ContainsFunc(before, e.Equal)) {
 				entries = append(entries, verify.LockedModule{Entry: e, Path: name, Tool: of.Tool, Moving: rules.Follows(of.Dir, e.Address), Used: used[e.Key]})
 			}
 		}
@@ -84,6 +89,10 @@ func judgeModuleLock(ctx context.Context, j job, p planned, l judgedFile) planne
 	findings, counts := verify.JudgeModules(ctx, source, entries, j.settings.Jobs)
 	for n, f := range findings {
 		findings[n].Severity = verify.SeverityOf(by.Severities, f.Code, by.Strict)
+	}
+	if lock != nil && err == nil && unread == nil && by.Judge != settings.JudgeOff {
+		refused, undecided := refusedModules(ctx, j, p.extent, ruling.Modules{Dir: of.Dir, Path: name, Tool: of.Tool, Entries: lock.Entries, Before: before}, by)
+		findings, problems = append(findings, refused...), append(problems, undecided...)
 	}
 	if j.ask.verb == verbs.Check && j.ask.change != nil && worktree.Within(name, toolCaches) {
 		findings = append(findings, lockInToolCache(name))
@@ -113,10 +122,23 @@ func judgeModuleLock(ctx context.Context, j job, p planned, l judgedFile) planne
 	return p
 }
 
+// refusedModules are the entries of a lock file of modules that rules refuse, and the errors
+// about those that could not be judged.
+func refusedModules(ctx context.Context, j job, e extent, m ruling.Modules, by settings.Settings) (findings, undecided []problem.Problem) {
+	m.Compared = e.base != nil
+	var dates ruling.ModuleDates = j.modules
+	if j.settings.Offline {
+		dates = nil
+	}
+	return m.Judge(ctx, dates, rulingOptions(j, by))
+}
+
 // entriesBefore are the entries that the base has in a lock file of modules. verify compares
-// with nothing. A file that the base excludes has none, as in baseLocks.
+// with nothing, except by rules about modules. A file that the base excludes has none, as in
+// baseLocks.
 func entriesBefore(ctx context.Context, j job, p planned, by settings.Settings, name string) ([]modulelock.Entry, error) {
-	if j.ask.verb == verbs.Verify || p.extent.base == nil || excludes(by, path.Dir(name)) {
+	ruled := slices.ContainsFunc(by.Policy.Rules, func(r policy.Rule) bool { return len(r.Modules) > 0 })
+	if j.ask.verb == verbs.Verify && !ruled || p.extent.base == nil || excludes(by, path.Dir(name)) {
 		return nil, nil
 	}
 	files, err := p.extent.base(ctx)

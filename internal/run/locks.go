@@ -276,16 +276,18 @@ func withLocks(j job, s inventory, l lockList, first int, left func(dir string) 
 	return s
 }
 
-// withJudgedModules adds a lock file of modules that is judged entry by entry. In a check
-// of no change, the plan judges the one of a root module.
+// withJudgedModules adds a lock file of modules that is judged entry by entry. In a check,
+// rules alone judge the one of a root module that the change leaves alone, or that is judged by
+// the plan since there is no change.
 func withJudgedModules(j job, s inventory, l lockList, name string, isRead bool) inventory {
 	ofChange := j.ask.change != nil || s.extent.base != nil
-	if j.ask.verb == verbs.Check && (!mayAdd(s.extent, l, name) || isRead && !ofChange) {
+	added := mayAdd(s.extent, l, name)
+	if j.ask.verb == verbs.Check && !added && !isRead {
 		return s
 	}
 	content, err := l.read(name)
 	if !l.missed(j, &s, name, err) {
-		s.moduleLocks = append(s.moduleLocks, judgedFile{l.tree, name, content, err})
+		s.moduleLocks = append(s.moduleLocks, judgedFile{l.tree, name, content, err, j.ask.verb == verbs.Check && (!added || isRead && !ofChange)})
 	}
 	return s
 }

@@ -177,7 +177,14 @@ func (l *moduleLock) serving(call Call, tool provider.Tool) (modulelock.Entry, b
 }
 
 // mayMove reports whether a package moves as by init -upgrade.
-func (l *moduleLock) mayMove(address string) bool { return l.moves != nil && l.moves(l.dir, address) }
+func (l *moduleLock) mayMove(address string) bool {
+	return l.moves != nil && l.moves(l.dir, address) && l.forbids(address) == nil
+}
+
+// forbids is the rule that forbids to lock a package; nil if none does.
+func (l *moduleLock) forbids(address string) *policy.Rule {
+	return l.rules.Rulebook.AboutModule(l.dir, address).Forbids()
+}
 
 // add records the package of a call, unless there is an entry for it.
 func (l *moduleLock) add(e modulelock.Entry) {
@@ -416,8 +423,12 @@ func (l *moduleLock) record(q Call, got fetched, tool provider.Tool) (modulelock
 		return e, problem.Problem{}
 	}
 	old, locked := l.entries[e.Key]
-	disputed := locked && l.disputed[e.Key] != nil
+	disputed, forbids := locked && l.disputed[e.Key] != nil, l.forbids(e.Address)
 	switch {
+	case !locked && forbids != nil:
+		return modulelock.Entry{}, problem.Problem{
+			Severity: problem.SeverityWarning, Code: problem.CodeProviderRefused, Message: "the rule " + forbids.Origin() + " does not permit it",
+		}
 	case locked && !disputed && (!l.mayMove(e.Address) || old.Hash == e.Hash):
 		return old, problem.Problem{} // also if a registry names another repository with the same content
 	case got.reference.Ambiguous:

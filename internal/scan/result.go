@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/modulelock"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -211,6 +212,13 @@ type Fetched struct {
 	Dir  string
 	// Versions is as in Package.
 	Versions *ModuleVersions
+}
+
+// Address is that of the package of the call, as in a lock file of modules.
+func (f Fetched) Address(tool provider.ToolName) string {
+	a, _ := moduleaddr.Parse(f.Call.Source, tool) // it was followed
+	address, _ := a.Label()
+	return address
 }
 
 // Recorded returns a lock file's recorded constraints as requirements, for root modules

@@ -57,7 +57,7 @@ func ruleRows(r *policy.Rule) []Setting {
 		{field: &r.AutoMerge,
 			Doc: "Whether a pull request with such an update may merge by itself, where pull-request.auto-merge is set; it does only if every change in it may. Without it: it may."},
 		{field: &r.Permitted,
-			Doc: "Whether these providers may be locked. With false, check and verify refuse an entry or a requirement of them, and relock neither adds, changes nor removes their entries. With true, each pattern must name its host, like registry.terraform.io/hashicorp/*. Without any such rule every provider may."},
+			Doc: "Whether these providers or modules may be locked. With false, check and verify refuse an entry or a requirement of such a provider, and an entry of such a module, and relock neither adds, changes nor removes their entries. With true, each pattern must name its host, like registry.terraform.io/hashicorp/*. Without any such rule all may."},
 		{field: &r.Platforms, Instead: "platforms", read: whole(addPlatform),
 			Doc: "Platforms for these providers, in place of the setting platforms: for example, if a provider is not released for all of those. --platform on the command line outranks it."},
 	}
@@ -103,7 +103,7 @@ func aboutOne(r Item) error {
 		}
 		return nil
 	}
-	for _, key := range []string{"providers", "permitted", "platforms", "auto-merge"} {
+	for _, key := range []string{"providers", "platforms", "auto-merge"} {
 		if r.has(key) {
 			return fmt.Errorf("%s is about providers, and the rule is about modules; write two rules", key)
 		}
@@ -123,6 +123,12 @@ func permitsByHost(r Item) error {
 	}
 	if yes, _ := truth(r.Fields.Text("permitted")); !yes {
 		return nil
+	}
+	for _, text := range r.Fields.Texts("modules") {
+		literal, _, _ := strings.Cut(text, "*")
+		if _, below, schemed := strings.Cut(literal, "://"); schemed && !strings.Contains(below, "/") || !strings.Contains(literal, "/") {
+			return fmt.Errorf("with permitted: true, %s would permit such modules of every host; write the host, like registry.terraform.io/acme/*", text)
+		}
 	}
 	for _, text := range r.Fields.Texts("providers") {
 		p := must(provider.ParsePattern(text))
