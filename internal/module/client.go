@@ -216,6 +216,23 @@ func (c *Client) Whole(ctx context.Context, tool provider.Tool, call scan.Call) 
 	return got.whole, nil
 }
 
+// Published returns when the registry of a module published a version. It is zero if the
+// registry states no date. Errors are *problem.Error.
+func (c *Client) Published(ctx context.Context, tool provider.Tool, address, version string) (time.Time, error) {
+	a, err := moduleaddr.Parse(address, tool.Name)
+	if err != nil || a.Kind != moduleaddr.Registry {
+		return time.Time{}, nil
+	}
+	if err := c.opts.mayContact(a.Module.Host.String()); err != nil {
+		return time.Time{}, err
+	}
+	r, err := c.registries.of(ctx, tool, a)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return c.registries.published(ctx, r, version)
+}
+
 func (c *Client) wholes() wholes { return wholes{c} }
 
 // answer is the module of a call in its package.

@@ -99,23 +99,6 @@ func (rs *registries) find(ctx context.Context, tool provider.Tool, addr modulea
 	return at, err
 }
 
-// Published returns when the registry of a module published a version. It is zero if the
-// registry states no date. Errors are *problem.Error.
-func (c *Client) Published(ctx context.Context, tool provider.Tool, address, version string) (time.Time, error) {
-	a, err := moduleaddr.Parse(address, tool.Name)
-	if err != nil || a.Kind != moduleaddr.Registry {
-		return time.Time{}, nil
-	}
-	if err := c.opts.mayContact(a.Module.Host.String()); err != nil {
-		return time.Time{}, err
-	}
-	r, err := c.registries.of(ctx, tool, a)
-	if err != nil {
-		return time.Time{}, err
-	}
-	return c.registries.published(ctx, r, version)
-}
-
 // published is the date that the registry states for a version. It is no part of the
 // protocol, so a registry that answers something else states none
 // [developer.hashicorp.com/terraform/registry/api-docs: Get a Specific Module].

@@ -126,3 +126,11 @@ func byAddress(entries []Entry) map[string][]Entry {
 	}
 	return groups
 }
+
+// Upgrade returns the versions between which a module moves up; false for any other change.
+// Those of a git source are the names of its tags.
+func (c Change) Upgrade() (from, to provider.Version, ok bool) {
+	from, old := provider.ParseVersion(strings.TrimPrefix(c.From, "v"))
+	to, now := provider.ParseVersion(strings.TrimPrefix(c.To, "v"))
+	return from, to, old == nil && now == nil && to.Compare(from) > 0
+}

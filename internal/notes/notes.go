@@ -1,8 +1,9 @@
-// Package notes finds the texts of providers' publishers about the releases of an upgrade.
+// Package notes finds the texts of publishers about the releases of an upgrade of a provider
+// or a locked module.
 // It reads the text of GitHub releases or, if a release has none, the part of CHANGELOG.md
 // about its version.
 //
-// The registry names a provider's repository. One question to GitHub asks for all releases
+// The registry names a provider's repository, and the lock file of modules a module's. One question to GitHub asks for all releases
 // of a run, by their tags. Nothing is listed or searched. If many releases are between two
 // versions, only the most important ones are read: the last one, the first of each major
 // version, which describes breaking changes, and the newest of the others. A Cache keeps
@@ -42,18 +43,24 @@ type Hub interface {
 	Files(ctx context.Context, asked []provider.Tagged, path string) ([]string, error)
 }
 
-// Upgrade is a provider that leaves a release for a newer one.
+// Upgrade is a provider or a locked module that leaves a release for a newer one.
 type Upgrade struct {
 	Tool     provider.Tool
 	Addr     provider.Addr
 	From, To provider.Version
 	// Platform is one that the newer release serves.
 	Platform provider.Platform
+	// Module is the address of a module, without Addr and Platform. Then Repository has its
+	// source, and Listed its releases, as far as they are known.
+	Module     string
+	Repository provider.Repository
+	Listed     []provider.Release
 }
 
 // Notes are the publisher's texts about the releases of one upgrade.
 type Notes struct {
-	Addr       provider.Addr       `json:"provider"`
+	Addr       provider.Addr       `json:"provider,omitzero"`
+	Module     string              `json:"module,omitempty"` // as in Upgrade
 	From       provider.Version    `json:"from"`
 	To         provider.Version    `json:"to"`
 	Repository provider.Repository `json:"-"`
@@ -111,9 +118,11 @@ func Read(ctx context.Context, src Source, hub Hub, host string, upgrades []Upgr
 
 // begin finds the repository of an upgrade, and the releases to read.
 func begin(ctx context.Context, src Source, host string, u Upgrade) Notes {
-	n := Notes{Addr: u.Addr, From: u.From, To: u.To}
+	n := Notes{Addr: u.Addr, Module: u.Module, From: u.From, To: u.To, Repository: u.Repository}
 	var err error
-	n.Repository, err = src.Repository(ctx, u.Tool, provider.Want{Addr: u.Addr, Version: u.To, Platform: u.Platform})
+	if u.Module == "" {
+		n.Repository, err = src.Repository(ctx, u.Tool, provider.Want{Addr: u.Addr, Version: u.To, Platform: u.Platform})
+	}
 	switch {
 	case err != nil:
 		n.Problem = err.Error()
@@ -125,11 +134,13 @@ func begin(ctx context.Context, src Source, host string, u Upgrade) Notes {
 		n.Problem = fmt.Sprintf("the source is on %s, and this run reads %s", n.Repository.Host, cmp.Or(host, "no server"))
 		return n
 	}
-	offer, err := src.Versions(ctx, u.Tool, u.Addr)
-	if err != nil {
-		offer.Releases = nil // the newest is known without the list
+	if u.Module == "" {
+		offer, err := src.Versions(ctx, u.Tool, u.Addr)
+		if err == nil { // else the newest is known without the list
+			u.Listed = offer.Releases
+		}
 	}
-	n.Releases, n.More = pick(offer.Releases, u.From, u.To)
+	n.Releases, n.More = pick(u.Listed, u.From, u.To)
 	return n
 }
 

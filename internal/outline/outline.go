@@ -71,11 +71,12 @@ func askedFor(spreads []report.VersionSkew, asked []provider.Pattern) []report.V
 func distinctNotes(all []notes.Notes) []notes.Notes {
 	type upgrade struct {
 		addr     provider.Addr
+		module   string
 		from, to provider.Version
 	}
 	var of collect.Groups[upgrade, notes.Notes]
 	for _, n := range all {
-		of.Add(upgrade{n.Addr, n.From, n.To}, n)
+		of.Add(upgrade{n.Addr, n.Module, n.From, n.To}, n)
 	}
 	return collect.Mapped(of.Keys, func(u upgrade) notes.Notes {
 		read := slices.IndexFunc(of.Of[u], func(n notes.Notes) bool { return n.Problem == "" })

@@ -658,9 +658,17 @@ func (d Vocabulary) Call(c upgrade.ModuleCall) safe.Markdown {
 	return safe.Format("%s at %s", safe.Code(modulePath(c.Module)), d.At(c.Place))
 }
 
-// Upgrade names a provider and its versions.
+// Noted is the name of the provider or the module that release notes are about.
+func (d Vocabulary) Noted(n notes.Notes) string {
+	if n.Module != "" {
+		return moduleaddr.Shown(n.Module)
+	}
+	return d.Called(n.Addr)
+}
+
+// Upgrade names a provider or a module and its versions.
 func (d Vocabulary) Upgrade(n notes.Notes) safe.Markdown {
-	return safe.Join(" ", d.Name(n.Addr), d.Version(n.From), safe.Arrow, d.Version(n.To))
+	return safe.Join(" ", safe.Code(d.Noted(n)), d.Version(n.From), safe.Arrow, d.Version(n.To))
 }
 
 // fewLeads is the number of breaking changes that are named before the release

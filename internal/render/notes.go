@@ -40,7 +40,7 @@ func notesBlock(d outline.Vocabulary, n notes.Notes) safe.Markdown {
 	if text.Empty() {
 		return text
 	}
-	title := safe.Join(" ", safe.Element(d.Called(n.Addr)), d.Version(n.From), safe.Arrow, d.Version(n.To)).Trimmed()
+	title := safe.Join(" ", safe.Element(d.Noted(n)), d.Version(n.From), safe.Arrow, d.Version(n.To)).Trimmed()
 	return safe.Format("<details><summary>%s</summary>\n\n%s%s\n</details>\n\n", title, text, rest(n, whole))
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/upgrade"
 )
 
 // SortedNotes puts the notes that a reviewer must read first.
@@ -14,7 +15,7 @@ func SortedNotes(r Report) []notes.Notes {
 	slices.SortStableFunc(sorted, func(a, b notes.Notes) int {
 		return cmp.Or(
 			cmp.Compare(urgency(b), urgency(a)),
-			a.Addr.Compare(b.Addr), a.From.Compare(b.From),
+			a.Addr.Compare(b.Addr), cmp.Compare(a.Module, b.Module), a.From.Compare(b.From),
 		)
 	})
 	return sorted
@@ -51,9 +52,15 @@ func Taking(r Report, n notes.Notes) []string {
 	var dirs []string
 	for _, m := range r.Modules {
 		for _, c := range m.Changes {
-			if c.Addr == n.Addr && c.From == n.From && c.To == n.To {
+			if n.Module == "" && c.Addr == n.Addr && c.From == n.From && c.To == n.To {
 				dirs = append(dirs, r.Title(m))
 			}
+		}
+		if slices.ContainsFunc(m.LockedModules, func(c upgrade.ModuleChange) bool {
+			from, to, ok := c.Upgrade()
+			return ok && c.Address == n.Module && from == n.From && to == n.To
+		}) {
+			dirs = append(dirs, r.Title(m))
 		}
 	}
 	return dirs

@@ -69,18 +69,12 @@ func judgeModuleLock(ctx context.Context, j job, p planned, l judgedFile) planne
 	if err != nil || unread != nil {
 		problems = append(problems, about("the entries of "+name+" are not judged", problem.SeverityError, cmp.Or(err, unread)))
 	}
+	if err != nil {
+		lock = nil
+	}
 	var entries []verify.LockedModule
-	if lock != nil && err == nil {
-		rules := policy.ModuleRules{Rulebook: by.Policy} // a word of a person is about proposals
-		used := map[modulelock.Key]bool{}
-		for _, call := range of.Locked() {
-			used[call.Locked] = true
-		}
-		for _, e := range lock.Entries {
-			if !l.byRules && (j.ask.verb == verbs.Verify || !slices.ContainsFunc(before, e.Equal)) {
-				entries = append(entries, verify.LockedModule{Entry: e, Path: name, Tool: of.Tool, Moving: rules.Follows(of.Dir, e.Address), Used: used[e.Key]})
-			}
-		}
+	if lock != nil && !l.byRules {
+		entries = comparedModules(j, of, lock, before, by)
 	}
 	var source verify.ModuleSource = j.modules
 	if j.settings.Offline {
@@ -90,7 +84,7 @@ func judgeModuleLock(ctx context.Context, j job, p planned, l judgedFile) planne
 	for n, f := range findings {
 		findings[n].Severity = verify.SeverityOf(by.Severities, f.Code, by.Strict)
 	}
-	if lock != nil && err == nil && unread == nil && by.Judge != settings.JudgeOff {
+	if lock != nil && unread == nil && by.Judge != settings.JudgeOff {
 		refused, undecided := refusedModules(ctx, j, p.extent, ruling.Modules{Dir: of.Dir, Path: name, Tool: of.Tool, Entries: lock.Entries, Before: before}, by)
 		findings, problems = append(findings, refused...), append(problems, undecided...)
 	}
@@ -120,6 +114,23 @@ func judgeModuleLock(ctx context.Context, j job, p planned, l judgedFile) planne
 	m.Findings = append(m.Findings, findings...)
 	m.Accepted = append(m.Accepted, accepted...)
 	return p
+}
+
+// comparedModules are the entries of a lock file of modules that are compared with what their
+// packages are: in verify all of them, else those that were not there before.
+func comparedModules(j job, of scan.RootModule, lock *modulelock.File, before []modulelock.Entry, by settings.Settings) []verify.LockedModule {
+	rules := policy.ModuleRules{Rulebook: by.Policy} // a word of a person is about proposals
+	used := map[modulelock.Key]bool{}
+	for _, call := range of.Locked() {
+		used[call.Locked] = true
+	}
+	var entries []verify.LockedModule
+	for _, e := range lock.Entries {
+		if j.ask.verb == verbs.Verify || !slices.ContainsFunc(before, e.Equal) {
+			entries = append(entries, verify.LockedModule{Entry: e, Path: lock.Path, Tool: of.Tool, Moving: rules.Follows(of.Dir, e.Address), Used: used[e.Key]})
+		}
+	}
+	return entries
 }
 
 // refusedModules are the entries of a lock file of modules that rules refuse, and the errors

@@ -14,6 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/ask"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/memo"
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -56,6 +57,37 @@ func upgrades(found []found) []notes.Upgrade {
 				all = append(all, u)
 			}
 		}
+		for _, u := range moduleUpgrades(f) {
+			if !slices.ContainsFunc(all, func(k notes.Upgrade) bool { return k.Module == u.Module && k.From == u.From && k.To == u.To }) {
+				all = append(all, u)
+			}
+		}
+	}
+	return all
+}
+
+// moduleUpgrades are the locked modules of a root module that move to newer releases, if their
+// source is on github.com.
+func moduleUpgrades(f found) []notes.Upgrade {
+	var all []notes.Upgrade
+	for _, c := range f.result.LockedModules {
+		from, to, ok := c.Upgrade()
+		repository, onGitHub := provider.ParseRepository("https://github.com/" + moduleaddr.OnGitHub(cmp.Or(c.Package, c.Address)))
+		if !ok || !onGitHub || f.result.ModulesFile == nil {
+			continue
+		}
+		u := notes.Upgrade{Module: c.Address, From: from, To: to, Repository: repository}
+		for _, call := range f.module.Locked() {
+			if call.Locked.Address != c.Address || call.Versions == nil || u.Listed != nil {
+				continue
+			}
+			for _, r := range call.Versions.Releases {
+				if v, err := provider.ParseVersion(r.Version); err == nil {
+					u.Listed = append(u.Listed, provider.Release{Version: v})
+				}
+			}
+		}
+		all = append(all, u)
 	}
 	return all
 }
