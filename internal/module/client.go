@@ -133,7 +133,6 @@ type Client struct {
 	locations memo.Memo[packageOrigin, location]
 	packages  memo.Memo[packageQuestion, contents]
 	saved     memo.Memo[savedQuestion, contents] // whole packages of the cache
-	archives  memo.Memo[string, contents]        // of the cache, by h1; without fs if it has none
 	parts     memo.Memo[string, fs.FS]           // parts of packages, by ID
 	tags      memo.Memo[string, []string]        // tags of git repositories, by package address
 	// references are what refs of git name now, by package address.
