@@ -57,7 +57,7 @@ func ruleRows(r *policy.Rule) []Setting {
 		{field: &r.AutoMerge,
 			Doc: "Whether a pull request with such an update may merge by itself, where pull-request.auto-merge is set; it does only if every change in it may. Without it: it may."},
 		{field: &r.Permitted,
-			Doc: "Whether these providers or modules may be locked. With false, check and verify refuse an entry or a requirement of such a provider, and an entry of such a module, and relock neither adds, changes nor removes their entries. With true, each pattern must name its host, like registry.terraform.io/hashicorp/*. Without any such rule all may."},
+			Doc: "Whether these providers or modules may be locked. With false, check and verify refuse an entry or a requirement of such a provider, and an entry of such a module, and relock neither adds nor changes their entries, and removes those of modules alone, when no call needs them. With true, each pattern must name its host, like registry.terraform.io/hashicorp/*. Without any such rule all may."},
 		{field: &r.Platforms, Instead: "platforms", read: whole(addPlatform),
 			Doc: "Platforms for these providers, in place of the setting platforms: for example, if a provider is not released for all of those. --platform on the command line outranks it."},
 	}
