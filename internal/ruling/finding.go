@@ -71,8 +71,7 @@ func (e ruled) signerRefused(by provider.Signer, o Options) problem.Problem {
 }
 
 // unpermitted has a finding for each requirement without an entry whose provider must not
-// be locked. relock adds no such entry, and a person must not. The finding does not bind if
-// the file is unchanged since the base, or if the root module required the provider there.
+// be locked. relock adds no such entry, and a person must not.
 func unpermitted(m Examined, base *Before, o Options) []problem.Problem {
 	var all []problem.Problem
 	for _, required := range m.Root.All().Requirements {
@@ -80,12 +79,10 @@ func unpermitted(m Examined, base *Before, o Options) []problem.Problem {
 		if rule == nil || len(required.Terms) == 0 || locks(m.Root, required.Addr) {
 			continue
 		}
-		at := required.Terms[0].Place
-		binding := o.All || base != nil && !base.has(m, at) && !o.required(m.Root.Dir, required.Addr)
-		f := problem.Problem{
-			Code: problem.CodeProviderRefused, Severity: o.severity(problem.CodeProviderRefused, binding), Place: at, Subject: problem.Subject{Addr: required.Addr},
-			Message: fmt.Sprintf("%s is required and must not be locked, by the rule %s", required.Addr, rule.Origin()),
-		}
+		f := o.forbidden(m, base, required.Terms[0].Place, func(former scan.RootModule) bool {
+			return slices.ContainsFunc(former.All().Requirements, func(r scan.Requirement) bool { return r.Addr == required.Addr })
+		})
+		f.Subject.Addr, f.Message = required.Addr, fmt.Sprintf("%s is required and must not be locked, by the rule %s", required.Addr, rule.Origin())
 		f.Hint = helpWith(f)
 		all = append(all, f)
 	}
@@ -102,28 +99,21 @@ func unpermittedModules(m Examined, base *Before, o Options) []problem.Problem {
 		if rule == nil || m.Root.ModuleLock.Has(address) {
 			continue
 		}
-		binding := o.All || base != nil && !base.has(m, f.Place) && !o.called(m.Root.Dir, address)
-		all = append(all, problem.Problem{
-			Code: problem.CodeProviderRefused, Severity: o.severity(problem.CodeProviderRefused, binding), Place: f.Place, About: address,
-			Message: fmt.Sprintf("module.%s calls %s, which must not be locked, by the rule %s", f.Module, address, rule.Origin()),
-			Hint:    moduleHelp(address, "permitted: true"),
+		d := o.forbidden(m, base, f.Place, func(former scan.RootModule) bool {
+			return slices.ContainsFunc(former.Locked(), func(f scan.Fetched) bool { return f.Address(former.Tool.Name) == address })
 		})
+		d.About, d.Message = address, fmt.Sprintf("module.%s calls %s, which must not be locked, by the rule %s", f.Module, address, rule.Origin())
+		d.Hint = moduleHelp(address, "permitted: true")
+		all = append(all, d)
 	}
 	return all
 }
 
-// called reports whether a root module of the base calls a package.
-func (o Options) called(dir, address string) bool {
-	return o.Former != nil && slices.ContainsFunc(o.Former([]string{dir}), func(m scan.RootModule) bool {
-		return slices.ContainsFunc(m.Locked(), func(f scan.Fetched) bool { return f.Address(m.Tool.Name) == address })
-	})
-}
-
-// required reports whether a root module of the base requires a provider.
-func (o Options) required(dir string, addr provider.Addr) bool {
-	return o.Former != nil && slices.ContainsFunc(o.Former([]string{dir}), func(m scan.RootModule) bool {
-		return slices.ContainsFunc(m.All().Requirements, func(r scan.Requirement) bool { return r.Addr == addr })
-	})
+// forbidden is the finding that a place asks for what must not be locked. It does not bind
+// if the file is unchanged since the base, or if the root module had this there.
+func (o Options) forbidden(m Examined, base *Before, at problem.Place, had func(former scan.RootModule) bool) problem.Problem {
+	binding := o.All || base != nil && !base.has(m, at) && (o.Former == nil || !slices.ContainsFunc(o.Former([]string{m.Root.Dir}), had))
+	return problem.Problem{Code: problem.CodeProviderRefused, Severity: o.severity(problem.CodeProviderRefused, binding), Place: at}
 }
 
 // locks reports whether the lock file of a root module has an entry of a provider. Without
