@@ -77,13 +77,7 @@ func (b baseLocks) locks(d problem.Problem, f found) bool {
 	if b.files == nil || f.module.ModuleLock == nil || excludes(b.by, f.module.Dir) {
 		return false
 	}
-	name := path.Join(f.module.Dir, modulelock.Name)
-	src, err := fs.ReadFile(b.files, name)
-	was, _ := modulelock.Parse(src, name)
-	if err != nil || was == nil {
-		return false
-	}
-	return slices.ContainsFunc(was.Entries, func(e modulelock.Entry) bool {
+	return slices.ContainsFunc(entriesIn(b.files, path.Join(f.module.Dir, modulelock.Name)), func(e modulelock.Entry) bool {
 		now, ok := f.module.ModuleLock.Entry(e.Key)
 		return e.Key.String() == d.About && ok && now.Equal(e)
 	})

@@ -156,13 +156,19 @@ func entriesBefore(ctx context.Context, j job, p planned, by settings.Settings, 
 	if err != nil {
 		return nil, err
 	}
-	src, err := fs.ReadFile(files.FS, name)
+	return entriesIn(files.FS, name), nil
+}
+
+// entriesIn are the entries of a lock file of modules in a file tree; none if it has no such
+// file, or one that cannot be read.
+func entriesIn(files fs.FS, name string) []modulelock.Entry {
+	src, err := fs.ReadFile(files, name)
 	if err != nil {
-		return nil, nil // it has none
+		return nil
 	}
 	lock, _ := modulelock.Parse(src, name)
 	if lock == nil {
-		return nil, nil
+		return nil
 	}
-	return lock.Entries, nil
+	return lock.Entries
 }
